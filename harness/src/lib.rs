@@ -1,0 +1,26 @@
+//! Runs made of several processes: which cores they get, how they are started and ended, what they cost, and how their results become
+//! one document.
+//!
+//! This crate speaks no wire and measures no latency: it starts programs that do, and reads what they print. It prints nothing.
+#![forbid(unsafe_code)]
+
+pub mod bench;
+mod captured;
+pub mod child;
+pub mod core_list;
+pub mod cores;
+pub mod environment;
+pub mod host;
+pub mod levels;
+pub mod limits;
+pub mod parent;
+pub mod usage;
+
+pub use bench::{BenchEnd, BenchError, BenchPlan, BenchResult, Step};
+pub use child::{Child, ChildError, CommandLine};
+pub use core_list::{CoreList, CoreListError};
+pub use cores::{CoreSplit, choose};
+pub use host::{HostError, HostFiles};
+pub use levels::{Levels, LevelsError};
+pub use parent::{DieWithParentError, die_with_parent};
+pub use usage::{UsageError, Watch};

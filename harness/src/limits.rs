@@ -1,0 +1,34 @@
+//! The named bounds of this crate, each with its unit and its reason.
+
+use std::time::Duration;
+
+/// Highest CPU number taken from a list: the largest `NR_CPUS` a Linux kernel is built with is 8192. Keeps `0-4000000000` from becoming
+/// a list of that length.
+pub const MAX_CORE: u32 = 8191;
+
+/// Bytes of a child's standard output that are kept, the first ones. A run with all its histograms is below 1 MiB.
+pub const MAX_STDOUT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of a child's standard error that are kept, the last ones: enough for a panic with its backtrace.
+pub const MAX_STDERR_BYTES: usize = 16 * 1024;
+
+/// Longest wait for the rest of a child's output after it has ended. A grandchild that holds the pipe open does not hold us up longer.
+pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);
+
+/// How often a child is looked at while waiting for it. Coarse, so that the watcher costs the measured cores nothing.
+pub const POLL: Duration = Duration::from_millis(20);
+
+/// Longest wait for a server to say that it is ready.
+pub const READY_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a child may take to end after SIGTERM before SIGKILL.
+pub const STOP_GRACE: Duration = Duration::from_secs(3);
+
+/// What a load run may take beyond warm-up and duration: connecting, draining, writing its result.
+pub const LOAD_SLACK: Duration = Duration::from_secs(20);
+
+/// Most levels of a ramp.
+pub const MAX_LEVELS: usize = 64;
+
+/// Most connections of a level: as many as there are descriptors on a large host.
+pub const MAX_CONNECTIONS: u32 = 10_000_000;

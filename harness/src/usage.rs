@@ -1,0 +1,295 @@
+//! What a process and its cores cost over a window: CPU time, busy cores, memory. Samples `/proc` twice and subtracts.
+//!
+//! Thread times are what the scheduler charged; the busy share of a core is whatever ran there, interrupts included. Waiting for I/O is
+//! never busy: an idle ring is accounted as such.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use procfs::process::{Schedstat, Stat};
+use procfs::{FromRead as _, ProcError};
+use results::{CoreBusy, ServerBlock};
+
+use crate::host::HostFiles;
+
+/// Why a process or its cores could not be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    /// No such process, or it ended while watched.
+    #[error("process {pid} is not there: it has ended, or belongs to another PID namespace")]
+    NoProcess {
+        /// The process.
+        pid: u32,
+    },
+    /// A file of the tree could not be read.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file does not have the form the kernel documents.
+    #[error("{path} is not as proc(5) describes it: {reason}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A core that has no row.
+    #[error("core {core} has no row in {path}: it is offline")]
+    NoCore {
+        /// The core.
+        core: u32,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// CPU time of each live thread of a process.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ThreadTimes {
+    /// Thread id to nanoseconds on a CPU since the thread began.
+    pub cpu_ns: BTreeMap<u32, u64>,
+}
+
+impl ThreadTimes {
+    /// CPU time between two samples. A thread that began in between counts from zero; the last part of one that ended is lost.
+    #[must_use]
+    pub fn since(&self, start: &Self) -> u64 {
+        self.cpu_ns.iter().map(|(thread, end_ns)| end_ns.saturating_sub(*start.cpu_ns.get(thread).unwrap_or(&0))).sum()
+    }
+}
+
+/// A core's counters, in clock ticks since boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CoreTicks {
+    /// user + nice + system + irq + softirq.
+    pub busy: u64,
+    /// Time given to other guests.
+    pub steal: u64,
+}
+
+impl CoreTicks {
+    /// The difference of two samples as time. Counters that ran backwards count as zero.
+    #[must_use]
+    pub fn since(&self, start: &Self, core: u32, window_ns: u64, tick_ns: u64) -> CoreBusy {
+        CoreBusy {
+            core,
+            window_ns,
+            busy_ns: self.busy.saturating_sub(start.busy).saturating_mul(tick_ns),
+            steal_ns: self.steal.saturating_sub(start.steal).saturating_mul(tick_ns),
+        }
+    }
+}
+
+/// Resident memory of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// Now.
+    pub rss_bytes: u64,
+    /// Most ever, or since the mark was last reset.
+    pub peak_bytes: u64,
+}
+
+/// One look at a process and some cores.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sample {
+    /// Its threads.
+    pub threads: ThreadTimes,
+    /// The cores asked for.
+    pub cores: BTreeMap<u32, CoreTicks>,
+    /// Its memory.
+    pub memory: Memory,
+}
+
+impl Sample {
+    /// Looks at process `pid` and at `cores`.
+    ///
+    /// # Errors
+    /// [`UsageError`] naming the process, core or file.
+    pub fn take(files: &HostFiles, pid: u32, cores: &[u32]) -> Result<Self, UsageError> {
+        Ok(Self {
+            memory: memory(files, pid)?,
+            cores: core_ticks(files, cores)?,
+            threads: thread_times(files, pid, tick_ns())?,
+        })
+    }
+
+    /// The cost between two samples `window_ns` apart, without the per-request figures.
+    #[must_use]
+    pub fn since(&self, start: &Self, pid: u32, window_ns: u64, tick_ns: u64) -> ServerBlock {
+        let core_busy = |(core, end): (&u32, &CoreTicks)| {
+            let start = start.cores.get(core).copied().unwrap_or_default();
+            end.since(&start, *core, window_ns, tick_ns)
+        };
+        ServerBlock {
+            pid,
+            window_ns,
+            cpu_ns: self.threads.since(&start.threads),
+            core_busy: self.cores.iter().map(core_busy).collect(),
+            rss_start_bytes: start.memory.rss_bytes,
+            rss_end_bytes: self.memory.rss_bytes,
+            // The kernel batches its counters per CPU: the mark can lag behind the current value.
+            rss_peak_bytes: self.memory.peak_bytes.max(self.memory.rss_bytes).max(start.memory.rss_bytes),
+            ..ServerBlock::default()
+        }
+    }
+}
+
+/// A window being watched.
+#[derive(Debug)]
+pub struct Watch {
+    files: HostFiles,
+    pid: u32,
+    cores: Vec<u32>,
+    start: Sample,
+    started: Instant,
+}
+
+impl Watch {
+    /// Begins a window over process `pid` and `cores` of this host. Resets the process's memory mark where the kernel allows it.
+    ///
+    /// # Errors
+    /// [`UsageError`] naming the process, core or file.
+    pub fn start(pid: u32, cores: &[u32]) -> Result<Self, UsageError> {
+        Self::start_at(HostFiles::live(), pid, cores)
+    }
+
+    /// The same over other trees.
+    ///
+    /// # Errors
+    /// As [`Watch::start`].
+    pub fn start_at(files: HostFiles, pid: u32, cores: &[u32]) -> Result<Self, UsageError> {
+        reset_peak(&files, pid);
+        let start = Sample::take(&files, pid, cores)?;
+        Ok(Self { files, pid, cores: cores.to_vec(), start, started: Instant::now() })
+    }
+
+    /// Ends the window. Per-request figures are left null: fill them with [`ServerBlock::per_request`].
+    ///
+    /// # Errors
+    /// [`UsageError`]; [`UsageError::NoProcess`] when it ended meanwhile.
+    pub fn stop(self) -> Result<ServerBlock, UsageError> {
+        let window_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let end = Sample::take(&self.files, self.pid, &self.cores)?;
+        Ok(end.since(&self.start, self.pid, window_ns, tick_ns()))
+    }
+}
+
+/// Length of a clock tick of `/proc/stat`.
+#[must_use]
+pub fn tick_ns() -> u64 {
+    1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
+}
+
+/// CPU time of the live threads of `pid`: `schedstat` where the kernel keeps it, else user and system ticks.
+///
+/// # Errors
+/// [`UsageError`] when the process is not there.
+pub fn thread_times(files: &HostFiles, pid: u32, tick_ns: u64) -> Result<ThreadTimes, UsageError> {
+    let folder = files.proc_path(format!("{pid}/task"));
+    let entries = fs::read_dir(&folder).map_err(|source| process_error(source, pid, &folder))?;
+    let mut times = ThreadTimes::default();
+    for entry in entries {
+        let path = entry.map_err(|source| process_error(source, pid, &folder))?.path();
+        let thread = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<u32>().ok());
+        let Some(thread) = thread else { continue };
+        // A thread may end between listing and reading.
+        if let Some(cpu_ns) = thread_time(&path, tick_ns)? {
+            times.cpu_ns.insert(thread, cpu_ns);
+        }
+    }
+    if times.cpu_ns.is_empty() {
+        return Err(UsageError::NoProcess { pid });
+    }
+    Ok(times)
+}
+
+fn thread_time(folder: &Path, tick_ns: u64) -> Result<Option<u64>, UsageError> {
+    // Zero also means a kernel that does not keep the figure; ticks then say the same or more.
+    let schedstat = optional(Schedstat::from_file(folder.join("schedstat")), &folder.join("schedstat"))?;
+    if let Some(schedstat) = schedstat.filter(|schedstat| schedstat.sum_exec_runtime > 0) {
+        return Ok(Some(schedstat.sum_exec_runtime));
+    }
+    let stat = optional(Stat::from_file(folder.join("stat")), &folder.join("stat"))?;
+    Ok(stat.map(|stat| (stat.utime + stat.stime).saturating_mul(tick_ns)))
+}
+
+/// `None` for a file that is not there, as of a thread that has ended or a kernel without it.
+fn optional<T>(parsed: Result<T, ProcError>, path: &Path) -> Result<Option<T>, UsageError> {
+    match parsed {
+        Ok(value) => Ok(Some(value)),
+        Err(ProcError::NotFound(_)) => Ok(None),
+        Err(ProcError::Io(source, _)) if is_gone(&source) => Ok(None),
+        Err(ProcError::Io(source, _)) => Err(UsageError::Unreadable { path: path.to_path_buf(), source }),
+        Err(other) => Err(UsageError::Malformed { path: path.to_path_buf(), reason: other.to_string() }),
+    }
+}
+
+/// `ESRCH` is what a read of an opened `/proc` file gives after its thread has ended.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+}
+
+fn process_error(source: io::Error, pid: u32, path: &Path) -> UsageError {
+    if is_gone(&source) {
+        UsageError::NoProcess { pid }
+    } else {
+        UsageError::Unreadable { path: path.to_path_buf(), source }
+    }
+}
+
+/// Counters of the cores asked for. Read by name: rows of offline cores are missing, so a row's position says nothing.
+///
+/// # Errors
+/// [`UsageError::NoCore`] for a core without a row.
+pub fn core_ticks(files: &HostFiles, cores: &[u32]) -> Result<BTreeMap<u32, CoreTicks>, UsageError> {
+    let path = files.proc_path("stat");
+    let text = fs::read_to_string(&path).map_err(|source| UsageError::Unreadable { path: path.clone(), source })?;
+    let rows: BTreeMap<u32, CoreTicks> = text.lines().filter_map(core_row).collect();
+    cores
+        .iter()
+        .map(|core| match rows.get(core) {
+            Some(ticks) => Ok((*core, *ticks)),
+            None => Err(UsageError::NoCore { core: *core, path: path.clone() }),
+        })
+        .collect()
+}
+
+/// `cpu3 user nice system idle iowait irq softirq steal guest guest_nice` (proc(5)); guest time is contained in user and nice.
+fn core_row(line: &str) -> Option<(u32, CoreTicks)> {
+    let mut fields = line.split_ascii_whitespace();
+    let core = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
+    let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+    let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
+    (ticks.len() >= 4).then(|| (core, CoreTicks { busy: at(0) + at(1) + at(2) + at(5) + at(6), steal: at(7) }))
+}
+
+/// `VmRSS` and `VmHWM` of a process; zero for one without memory of its own (a kernel thread, a zombie).
+///
+/// # Errors
+/// [`UsageError`] when the process is not there.
+pub fn memory(files: &HostFiles, pid: u32) -> Result<Memory, UsageError> {
+    let path = files.proc_path(format!("{pid}/status"));
+    let text = fs::read_to_string(&path).map_err(|source| process_error(source, pid, &path))?;
+    let kibibytes = |key: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(key))?.trim().strip_suffix("kB")?;
+        value.trim().parse::<u64>().ok()
+    };
+    let bytes = |key: &str| kibibytes(key).unwrap_or(0).saturating_mul(1024);
+    Ok(Memory { rss_bytes: bytes("VmRSS:"), peak_bytes: bytes("VmHWM:") })
+}
+
+/// Writes 5 to `clear_refs`, which sets the peak to the current value (proc(5), since 4.0). Not allowed for processes of other users: the
+/// peak then stays the one since the process began.
+fn reset_peak(files: &HostFiles, pid: u32) {
+    let _ = fs::OpenOptions::new()
+        .write(true)
+        .open(files.proc_path(format!("{pid}/clear_refs")))
+        .and_then(|mut file| io::Write::write_all(&mut file, b"5"));
+}

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Stands in for the zapring executable in the tests: `serve` and `load` as the bench sees them from outside. Every process adds its
+# command line to FOLDER/calls and its pid to FOLDER/pids. --fake MODE picks what goes wrong; FOLDER/run.json is the loader's result.
+set -eu
+
+command=$1
+all=$*
+shift
+mode=ok
+folder=
+listen=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --fake) mode=$2 && shift 2 ;;
+    --folder) folder=$2 && shift 2 ;;
+    --listen) listen="$listen $2" && shift 2 ;;
+    *) shift ;;
+    esac
+done
+echo "$all" >>"$folder/calls"
+echo $$ >>"$folder/pids"
+
+announce() {
+    echo "engine fake"
+    for url in $listen; do
+        if [ "$mode" != no_zap ] || [ "${url%%:*}" != zap ]; then
+            echo "listening ${url%:0}:4242"
+        fi
+    done
+    echo ready
+}
+
+serve() {
+    case $mode in
+    dies_at_start)
+        echo "address 127.0.0.1:0 is taken" >&2
+        exit 32
+        ;;
+    never_ready)
+        echo "still thinking" >&2
+        exec sleep 60
+        ;;
+    dies_midway)
+        announce
+        sleep 0.4
+        echo "the ring broke" >&2
+        exit 3
+        ;;
+    deaf)
+        trap '' TERM
+        announce
+        sleep 60 &
+        echo $! >>"$folder/pids"
+        wait
+        ;;
+    *)
+        announce
+        exec sleep 60
+        ;;
+    esac
+}
+
+load() {
+    case $mode in
+    failures)
+        cat "$folder/run.json"
+        echo "exit 10: requests_failed" >&2
+        exit 10
+        ;;
+    garbage) echo "this is not a run" ;;
+    truncated) head -c 300 "$folder/run.json" ;;
+    refused)
+        echo "error: unexpected argument" >&2
+        exit 2
+        ;;
+    floods) head -c 40000000 /dev/zero ;;
+    hangs)
+        trap '' TERM
+        sleep 60 &
+        echo $! >>"$folder/pids"
+        wait
+        ;;
+    slow) exec sleep 60 ;;
+    *) cat "$folder/run.json" ;;
+    esac
+}
+
+"$command"

@@ -1,0 +1,133 @@
+//! CPU, core and memory figures: over built trees with known differences, and over this very process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use harness::usage::{Sample, core_ticks, memory, thread_times};
+use harness::{HostFiles, UsageError, Watch};
+
+const PID: u32 = 77;
+const TICK_NS: u64 = 10_000_000;
+
+struct Tree {
+    _folder: tempfile::TempDir,
+    files: HostFiles,
+}
+
+impl Tree {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let files = HostFiles::at(folder.path().join("proc"), folder.path().join("sys"));
+        let tree = Self { _folder: folder, files };
+        tree.memory(1000, 2000);
+        tree
+    }
+
+    fn put(&self, path: impl AsRef<Path>, text: &str) {
+        let path: PathBuf = self.files.proc_path(path);
+        fs::create_dir_all(path.parent().expect("inside the tree")).expect("writable");
+        fs::write(path, text).expect("writable");
+    }
+
+    fn thread(&self, thread: u32, cpu_ns: u64) {
+        self.put(format!("{PID}/task/{thread}/schedstat"), &format!("{cpu_ns} 5 6\n"));
+    }
+
+    fn memory(&self, rss_kib: u64, peak_kib: u64) {
+        self.put(format!("{PID}/status"), &format!("Name:\tx\nVmHWM:\t{peak_kib} kB\nVmRSS:\t  {rss_kib} kB\n"));
+    }
+
+    fn ended(&self, thread: u32) {
+        fs::remove_dir_all(self.files.proc_path(format!("{PID}/task/{thread}"))).expect("it was put there");
+    }
+}
+
+/// proc(5): user nice system idle iowait irq softirq steal guest guest_nice.
+fn core(name: &str, user: u64, idle: u64, iowait: u64, softirq: u64, steal: u64) -> String {
+    format!("{name} {user} 1 2 {idle} {iowait} 3 {softirq} {steal} 50 0\n")
+}
+
+#[test]
+fn differences_of_a_built_tree() {
+    let tree = Tree::new();
+    for (thread, cpu_ns) in [(77, 1_000), (78, 5_000), (79, 9_000)] {
+        tree.thread(thread, cpu_ns);
+    }
+    let stat = |cores: &str| tree.put("stat", &format!("{}{cores}intr 1 2 3\n", core("cpu ", 9, 9, 9, 9, 9)));
+    stat(&(core("cpu0", 100, 500, 70, 10, 4) + &core("cpu2", 10, 10, 10, 10, 10)));
+    let start = Sample::take(&tree.files, PID, &[0, 2]).expect("a complete tree");
+
+    tree.thread(77, 1_500);
+    tree.ended(78);
+    tree.thread(80, 300);
+    tree.memory(3000, 2900);
+    // Core 0 worked 20 ticks of user and 5 of softirq; its idle ring waited 60 ticks. Core 2 only waited.
+    stat(&(core("cpu0", 120, 500, 130, 15, 7) + &core("cpu2", 10, 10, 99, 10, 10)));
+    let end = Sample::take(&tree.files, PID, &[0, 2]).expect("a complete tree");
+
+    let block = end.since(&start, PID, 1_000_000_000, TICK_NS);
+    assert_eq!(block.cpu_ns, 500 + 300);
+    let busy: Vec<_> = block.core_busy.iter().map(|core| (core.core, core.busy_ns, core.steal_ns)).collect();
+    assert_eq!(busy, [(0, 250_000_000, 30_000_000), (2, 0, 0)]);
+    assert_eq!(block.core_busy[0].share(), Some(0.25));
+    assert_eq!(
+        (block.rss_start_bytes, block.rss_end_bytes, block.rss_peak_bytes),
+        (1000 << 10, 3000 << 10, 3000 << 10)
+    );
+    assert_eq!((block.cpu_ns_per_request, block.pid, block.window_ns), (None, PID, 1_000_000_000));
+}
+
+#[test]
+fn counters_that_run_backwards_count_as_nothing() {
+    let tree = Tree::new();
+    tree.thread(77, 1_000);
+    tree.put("stat", &core("cpu0", 100, 0, 0, 0, 9));
+    let late = Sample::take(&tree.files, PID, &[0]).expect("a complete tree");
+    tree.thread(77, 900);
+    tree.put("stat", &core("cpu0", 90, 0, 0, 0, 8));
+    let block = Sample::take(&tree.files, PID, &[0]).expect("a complete tree").since(&late, PID, 1, TICK_NS);
+    assert_eq!((block.cpu_ns, block.core_busy[0].busy_ns, block.core_busy[0].steal_ns), (0, 0, 0));
+}
+
+#[test]
+fn without_schedstat_the_ticks_count() {
+    let tree = Tree::new();
+    let fields = "S 1 77 77 0 -1 4194304 100 0 0 0 30 12 0 0 20 0 1 0 100 1000 10 18446744073709551615 \
+                  1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+    tree.put(format!("{PID}/task/77/stat"), &format!("77 (a (b) c) {fields}"));
+    let times = thread_times(&tree.files, PID, TICK_NS).expect("ticks are there");
+    assert_eq!(times.cpu_ns.get(&77), Some(&(42 * TICK_NS)));
+    tree.put(format!("{PID}/task/77/schedstat"), "0 0 0\n");
+    assert_eq!(thread_times(&tree.files, PID, TICK_NS).expect("ticks are there"), times);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let tree = Tree::new();
+    tree.put("stat", &core("cpu0", 1, 1, 1, 1, 1));
+    let error = core_ticks(&tree.files, &[0, 1]).expect_err("core 1 has no row");
+    assert!(matches!(error, UsageError::NoCore { core: 1, .. }), "{error}");
+    let error = thread_times(&tree.files, 4_000_000, TICK_NS).expect_err("no such process");
+    assert_eq!(error.to_string(), "process 4000000 is not there: it has ended, or belongs to another PID namespace");
+    assert!(matches!(memory(&tree.files, 4_000_000), Err(UsageError::NoProcess { .. })));
+    tree.put(format!("{PID}/task/77/schedstat"), "garbage\n");
+    let error = thread_times(&tree.files, PID, TICK_NS).expect_err("no number");
+    assert!(matches!(error, UsageError::Malformed { .. }), "{error}");
+}
+
+#[test]
+fn this_process_is_watched() {
+    let cores = HostFiles::live().usable_cores().expect("a Linux host");
+    let watch = Watch::start(std::process::id(), cores.as_slice()).expect("this process is there");
+    let started = Instant::now();
+    let mut sink = 0_u64;
+    while started.elapsed() < Duration::from_millis(200) {
+        sink = std::hint::black_box(sink.wrapping_mul(31).wrapping_add(1));
+    }
+    let block = watch.stop().expect("this process is still there");
+    // Other tests run beside it, so only lower bounds hold; a busy host may give a loop less than its wall time.
+    assert!(block.cpu_ns >= 20_000_000, "{block:?}");
+    assert!(block.window_ns >= 200_000_000 && block.rss_peak_bytes >= block.rss_end_bytes && block.rss_end_bytes > 0);
+    assert_eq!(block.core_busy.len(), cores.len());
+}

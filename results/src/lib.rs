@@ -1,0 +1,47 @@
+//! The run file: what a load run measured, on what, and whether to believe it; its reports; and the exit codes.
+//!
+//! This crate runs nothing, opens no socket, samples no clock and knows no other member of the workspace. It owns types, their JSON
+//! form, the text made from them, and the files they are kept in.
+//!
+//! What is stable for outside readers: the run file's schema ([`run::Run`], by `schema_major`), the exit codes
+//! ([`exit_code::ExitCode`]) and the three headline lines spelled as `wrk` spells them ([`report::wrk`]). Nothing else is.
+#![forbid(unsafe_code)]
+
+pub mod bench;
+pub mod bytes;
+pub mod config;
+pub mod cores;
+pub mod environment;
+pub mod exit_code;
+pub mod histogram;
+pub mod latency;
+pub mod limits;
+pub mod output;
+pub mod rates;
+pub mod reader;
+pub mod report;
+pub mod requests;
+pub mod run;
+pub mod saturation;
+pub mod timestamp;
+pub mod usage;
+pub mod validity;
+pub mod warmup;
+
+pub use bench::{Bench, BenchRow, Ratio};
+pub use bytes::Bytes;
+pub use config::{Config, EngineConfig, Header, Mode, Origin, Placement};
+pub use cores::{CoreBusy, CoreRow};
+pub use environment::Environment;
+pub use exit_code::{Ending, ExitCode};
+pub use histogram::Histogram;
+pub use latency::Distribution;
+pub use output::{Output, WriteError};
+pub use rates::Rates;
+pub use reader::ReadError;
+pub use requests::{Outcome, Requests};
+pub use run::Run;
+pub use saturation::{Saturation, saturation};
+pub use usage::{LoaderBlock, ServerBlock};
+pub use validity::{Validity, ValidityCode};
+pub use warmup::Warmup;

@@ -1,0 +1,20 @@
+//! The named bounds of this crate, each with its unit and its reason.
+
+/// Most bytes read from a run or bench file. A bench of eight rows with its histograms is below 1 MiB; beyond this it is no run file.
+pub const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Lowest discernible latency, in nanoseconds. One, so that three digits hold at every value: a coarser unit would save a fifth of the
+/// memory and lose the third digit below 64 us.
+pub const HISTOGRAM_LOW_NS: u64 = 1;
+
+/// Highest latency kept, in nanoseconds (one hour). Longer ones are counted as this.
+pub const HISTOGRAM_HIGH_NS: u64 = 3_600_000_000_000;
+
+/// Significant decimal digits kept by every histogram.
+pub const HISTOGRAM_DIGITS: u8 = 3;
+
+/// Samples that must lie above a percentile before it is printed; with fewer it says nothing about the tail.
+pub const MIN_SAMPLES_ABOVE: u64 = 10;
+
+/// Most characters kept of one error sample, so that a peer cannot grow the run file.
+pub const MAX_SAMPLE_CHARS: usize = 400;

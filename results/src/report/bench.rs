@@ -1,0 +1,227 @@
+//! The text of a bench: one table, and one line per wire saying which side was full.
+
+use std::fmt::Write as _;
+
+use crate::bench::{Bench, BenchRow};
+use crate::config::Placement;
+use crate::cores::ranges;
+use crate::report::load::percent;
+use crate::report::number::{Unit, or_dash};
+use crate::report::table::render;
+use crate::requests::Outcome;
+use crate::saturation::saturation;
+use crate::validity::Validity;
+
+/// The report of a bench, ending in a newline.
+#[must_use]
+pub fn text(bench: &Bench) -> String {
+    let mut out = heading(bench);
+    out.push_str(&table(bench));
+    push_line(
+        &mut out,
+        "CPU: time of the process's threads; busy: time its cores were busy with anything, interrupts included",
+    );
+    for wire in wires(bench) {
+        push_line(&mut out, &limit(bench, wire));
+    }
+    for row in &bench.rows {
+        failures(&mut out, row);
+    }
+    for doubt in &bench.validity {
+        push_line(&mut out, &doubt_text(doubt, ""));
+    }
+    row_doubts(&mut out, bench);
+    if bench.interrupted {
+        push_line(&mut out, "interrupted: rows are missing");
+    }
+    out
+}
+
+fn push_line(out: &mut String, text: &str) {
+    writeln!(out, "{text}").expect("writing to a String cannot fail");
+}
+
+fn heading(bench: &Bench) -> String {
+    let environment = &bench.environment;
+    let unknown = || "unknown".to_owned();
+    let mut out = String::new();
+    push_line(
+        &mut out,
+        &format!(
+            "zapring {} bench, {}, Linux {} {}, {}",
+            environment.zapring_version,
+            bench.started_at,
+            environment.kernel_release.clone().unwrap_or_else(unknown),
+            environment.architecture,
+            environment.cpu_model.clone().unwrap_or_else(unknown),
+        ),
+    );
+    if let Some(row) = bench.rows.first() {
+        let config = &row.run.config;
+        let flags = if config.engine.flags.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", config.engine.flags.join(" "))
+        };
+        let pipelined = if config.pipeline > 1 { format!(", pipelined x{}", config.pipeline) } else { String::new() };
+        push_line(
+            &mut out,
+            &format!(
+                "closed loop: throughput test, latency not comparable{pipelined}; loader engine {}{flags}, placement {}",
+                config.engine.name,
+                config.placement.word()
+            ),
+        );
+    }
+    push_line(
+        &mut out,
+        &format!("server on cores {}, loader on cores {}", ranges(&bench.server_cores), ranges(&bench.loader_cores)),
+    );
+    out
+}
+
+/// One column: its heading and its cells.
+struct Column {
+    heading: String,
+    cells: Vec<String>,
+}
+
+fn table(bench: &Bench) -> String {
+    let columns = columns(bench);
+    let heading: Vec<String> = columns.iter().map(|column| column.heading.clone()).collect();
+    let rows: Vec<Vec<String>> =
+        (0..bench.rows.len()).map(|row| columns.iter().map(|column| column.cells[row].clone()).collect()).collect();
+    render(&heading, &rows, 1)
+}
+
+fn columns(bench: &Bench) -> Vec<Column> {
+    let rows = &bench.rows;
+    let plain = |heading: &str, cell: &dyn Fn(&BenchRow) -> String| Column {
+        heading: heading.to_owned(),
+        cells: rows.iter().map(cell).collect(),
+    };
+    let time = |name: &str, value_ns: &dyn Fn(&BenchRow) -> Option<u64>| {
+        let unit = Unit::of_times(rows.iter().map(value_ns));
+        Column {
+            heading: format!("{name}\n{}", unit.name),
+            cells: rows.iter().map(|row| unit.show_ns(value_ns(row))).collect(),
+        }
+    };
+    let cost = |heading: &str, value_ns: &dyn Fn(&BenchRow) -> Option<u64>| Column {
+        heading: heading.to_owned(),
+        cells: rows.iter().map(|row| Unit::US.show_ns(value_ns(row))).collect(),
+    };
+    let rate = Unit::of_counts(rows.iter().map(|row| row.run.rates.ok_per_s));
+    let server = |row: &BenchRow| row.run.server.clone().unwrap_or_default();
+    let mut columns = vec![
+        plain("wire", &|row| row.wire.clone()),
+        plain("conns", &|row| row.connections.to_string()),
+        plain(format!("req/s\n{}", rate.name).trim_end(), &|row| rate.show(row.run.rates.ok_per_s)),
+        time("p50", &|row| row.run.latency.p50_ns),
+        time("p95", &|row| row.run.latency.p95_ns),
+        time("p99", &|row| row.run.latency.p99_ns),
+        time("p99.9", &|row| row.run.latency.p99_9_ns),
+        time("max", &|row| row.run.latency.max_ns),
+        plain("failed", &|row| row.run.requests.failed().to_string()),
+        cost("server\nCPU\nus/req", &|row| server(row).cpu_ns_per_request),
+        cost("loader\nCPU\nus/req", &|row| row.run.loader.cpu_ns_per_request),
+        cost("server\nbusy\nus/req", &|row| server(row).core_busy_ns_per_request),
+        cost("loader\nbusy\nus/req", &|row| row.run.loader.core_busy_ns_per_request),
+        plain("server\nRSS\nMiB", &|row| {
+            Unit::MIB.show(row.run.server.as_ref().map(|server| server.rss_end_bytes as f64))
+        }),
+    ];
+    if let Some(ratio) = bench.ratios.first() {
+        columns.push(plain(&format!("{}/{}\nreq/s", ratio.wire, ratio.base), &|row| ratio_cell(bench, row)));
+    }
+    columns
+}
+
+/// The ratio of a level, on the row of the wire above the line.
+fn ratio_cell(bench: &Bench, row: &BenchRow) -> String {
+    let ratio = bench.ratios.iter().find(|ratio| ratio.connections == row.connections && ratio.wire == row.wire);
+    ratio.map_or_else(String::new, |ratio| or_dash(ratio.ok_per_s))
+}
+
+/// Wires in the order of their first rows.
+fn wires(bench: &Bench) -> Vec<&str> {
+    let mut wires: Vec<&str> = Vec::new();
+    for row in &bench.rows {
+        if !wires.contains(&row.wire.as_str()) {
+            wires.push(&row.wire);
+        }
+    }
+    wires
+}
+
+/// Which side was full in the wire's fastest run.
+fn limit(bench: &Bench, wire: &str) -> String {
+    let rate = |row: &BenchRow| row.run.rates.ok_per_s.unwrap_or(0.0);
+    let rows = bench.rows.iter().filter(|row| row.wire == wire);
+    let fastest = rows.reduce(|best, row| if rate(row) > rate(best) { row } else { best });
+    let Some(row) = fastest else { return format!("{wire}: no run") };
+    let server = row.run.server.as_ref().and_then(crate::usage::ServerBlock::busiest_core);
+    let loader = row.run.loader.busiest_core();
+    let share =
+        |share: Option<f64>| share.map_or_else(|| "unknown".to_owned(), |share| format!("{} %", percent(share)));
+    let verdict = saturation(server, loader);
+    let bound = if verdict.is_lower_bound() { "; read the rate as \"at least\"" } else { "" };
+    let shared = if row.run.config.placement == Placement::Shared { "; both share a core" } else { "" };
+    format!(
+        "{wire} at {} connections: {} (busiest core: server {}, loader {}){bound}{shared}",
+        row.connections,
+        verdict.word(),
+        share(server),
+        share(loader)
+    )
+}
+
+fn failures(out: &mut String, row: &BenchRow) {
+    let requests = &row.run.requests;
+    if requests.failed() == 0 {
+        return;
+    }
+    let kinds: Vec<String> = Outcome::ALL
+        .into_iter()
+        .filter(|outcome| *outcome != Outcome::Ok && requests.count(*outcome) > 0)
+        .map(|outcome| match row.run.error_samples.get(&outcome) {
+            Some(sample) => format!("{outcome} {} ({})", requests.count(outcome), sample.escape_debug()),
+            None => format!("{outcome} {}", requests.count(outcome)),
+        })
+        .collect();
+    let text = format!(
+        "{}/{}: {} of {} failed: {}",
+        row.wire,
+        row.connections,
+        requests.failed(),
+        requests.planned,
+        kinds.join(", ")
+    );
+    push_line(out, &text);
+}
+
+fn doubt_text(doubt: &Validity, rows: &str) -> String {
+    let word = if doubt.fatal { "not trusted" } else { "note" };
+    format!("{word}: {rows}{}: {} ({})", doubt.code.key(), doubt.detail, doubt.advice)
+}
+
+/// Doubts of the rows that the bench itself does not have, each code once with the rows it applies to and its first detail.
+fn row_doubts(out: &mut String, bench: &Bench) {
+    let mut seen: Vec<(&Validity, Vec<String>)> = Vec::new();
+    for row in &bench.rows {
+        let name = format!("{}/{}", row.wire, row.connections);
+        for doubt in &row.run.validity {
+            let same = |other: &Validity| (other.code, other.fatal) == (doubt.code, doubt.fatal);
+            if bench.validity.iter().any(same) {
+                continue;
+            }
+            match seen.iter_mut().find(|(other, _)| same(other)) {
+                Some((_, rows)) => rows.push(name.clone()),
+                None => seen.push((doubt, vec![name.clone()])),
+            }
+        }
+    }
+    for (doubt, rows) in seen {
+        push_line(out, &doubt_text(doubt, &format!("{}: ", rows.join(" "))));
+    }
+}

@@ -1,0 +1,259 @@
+//! The text of one load run.
+
+use std::fmt::Write as _;
+
+use crate::config::Mode;
+use crate::cores::ranges;
+use crate::histogram::Histogram;
+use crate::latency::{Distribution, percentile};
+use crate::report::number::{Unit, or_dash, significant};
+use crate::report::table::render;
+use crate::report::wrk;
+use crate::requests::Outcome;
+use crate::run::Run;
+
+/// How much of the latency is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The usual percentiles.
+    #[default]
+    Usual,
+    /// `-L`: also the 75th and 99.999th, and the whole distribution.
+    Full,
+}
+
+/// The report of one run, ending in a newline.
+#[must_use]
+pub fn text(run: &Run, detail: Detail) -> String {
+    let mut out = String::new();
+    heading(&mut out, run);
+    out.push_str(&wrk::headline(run));
+    out.push('\n');
+    latency(&mut out, run, detail);
+    answers(&mut out, run);
+    failures(&mut out, run);
+    costs(&mut out, run);
+    doubts(&mut out, run);
+    if detail == Detail::Full {
+        spectrum(&mut out, &run.latency);
+    }
+    out
+}
+
+/// `text` goes into a `String`, which cannot fail.
+fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("writing to a String cannot fail");
+    out.push('\n');
+}
+
+fn heading(out: &mut String, run: &Run) {
+    let config = &run.config;
+    line(out, format_args!("zapring load {} {}", config.method, config.url));
+    let pipelined = if config.pipeline > 1 { format!(", pipelined x{}", config.pipeline) } else { String::new() };
+    match run.mode {
+        Mode::ClosedLoop => {
+            line(out, format_args!("closed loop: throughput test, latency not comparable{pipelined}"));
+        }
+        Mode::OpenLoop => {
+            let rate = config.rate_per_s.unwrap_or(0);
+            line(out, format_args!("open loop: {rate} requests/s asked{pipelined}"));
+        }
+    }
+    let cores =
+        if config.cores.is_empty() { "not pinned".to_owned() } else { format!("cores {}", ranges(&config.cores)) };
+    line(
+        out,
+        format_args!(
+            "  {} threads and {} connections, {cores}, engine {}",
+            config.threads,
+            config.connections,
+            engine(run)
+        ),
+    );
+    if let Some(warmup) = &run.warmup {
+        let (time, requests) = (wrk::format_time_us(warmup.elapsed_ns as f64 / 1e3), &warmup.requests);
+        let failed = requests.failed();
+        let failed = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
+        line(out, format_args!("  warm-up {time}, {} requests{failed}, not counted below", requests.planned));
+    }
+    if run.interrupted {
+        line(out, format_args!("  interrupted: this is a partial result"));
+    }
+    if run.traced {
+        line(out, format_args!("  traced: every request was logged, which slows the run"));
+    }
+}
+
+fn engine(run: &Run) -> String {
+    let engine = &run.config.engine;
+    if engine.flags.is_empty() { engine.name.clone() } else { format!("{} ({})", engine.name, engine.flags.join(" ")) }
+}
+
+fn latency(out: &mut String, run: &Run, detail: Detail) {
+    let latency = &run.latency;
+    // The two percentiles of -L are not in the file's headline figures; they come from its histogram.
+    let histogram = if detail == Detail::Full { latency.histogram().ok() } else { None };
+    let from_histogram = |thousandths| histogram.as_ref().and_then(|histogram| percentile(histogram, thousandths));
+    let mut columns = vec![("min", latency.min_ns), ("p50", latency.p50_ns)];
+    if detail == Detail::Full {
+        columns.push(("p75", from_histogram(75_000)));
+    }
+    columns.extend([
+        ("p90", latency.p90_ns),
+        ("p95", latency.p95_ns),
+        ("p99", latency.p99_ns),
+        ("p99.9", latency.p99_9_ns),
+        ("p99.99", latency.p99_99_ns),
+    ]);
+    if detail == Detail::Full {
+        columns.push(("p99.999", from_histogram(99_999)));
+    }
+    columns.push(("max", latency.max_ns));
+    let mut heading = vec!["latency".to_owned()];
+    let mut row = vec![format!("{} samples", latency.count)];
+    for (name, value_ns) in columns {
+        let unit = Unit::of_times([value_ns]);
+        heading.push(format!("{name} {}", unit.name));
+        row.push(unit.show_ns(value_ns));
+    }
+    out.push_str(&render(&heading, &[row], 1));
+}
+
+fn answers(out: &mut String, run: &Run) {
+    if run.status_codes.is_empty() {
+        return;
+    }
+    let mut classes: Vec<(u16, u64)> = Vec::new();
+    for (code, count) in &run.status_codes {
+        match classes.last_mut() {
+            Some((class, sum)) if *class == code / 100 => *sum += count,
+            _ => classes.push((code / 100, *count)),
+        }
+    }
+    let exact: Vec<String> = run.status_codes.iter().map(|(code, count)| format!("{code}: {count}")).collect();
+    let classes: Vec<String> = classes.iter().map(|(class, count)| format!("{class}xx: {count}")).collect();
+    line(out, format_args!("status codes   {} ({})", exact.join(", "), classes.join(", ")));
+}
+
+/// Nothing when all is well; else the identity, and each kind with its first message.
+fn failures(out: &mut String, run: &Run) {
+    let requests = &run.requests;
+    if run.reconnects > 0 {
+        line(out, format_args!("reconnects     {}", run.reconnects));
+    }
+    if requests.failed() > 0 || requests.adds_up().is_err() {
+        let counted = Outcome::ALL.iter().filter(|outcome| **outcome == Outcome::Ok || requests.count(**outcome) > 0);
+        let parts: Vec<String> = counted.map(|outcome| format!("{outcome} {}", requests.count(*outcome))).collect();
+        let sign = if requests.adds_up().is_ok() { "=" } else { "IS NOT" };
+        line(out, format_args!("failures       {}", requests.failed()));
+        line(out, format_args!("  planned {} {sign} {}", requests.planned, parts.join(" + ")));
+    }
+    for (outcome, sample) in &run.error_samples {
+        line(out, format_args!("  {outcome}: {}", one_line(sample)));
+    }
+}
+
+/// A peer chose these bytes: control characters are shown, not sent to a terminal.
+fn one_line(sample: &str) -> String {
+    sample
+        .chars()
+        .flat_map(|char| if char.is_control() { char.escape_default().collect() } else { vec![char] })
+        .collect()
+}
+
+fn costs(out: &mut String, run: &Run) {
+    let us = |ns: Option<u64>| Unit::US.show_ns(ns);
+    let busy =
+        |share: Option<f64>| share.map_or_else(String::new, |share| format!(", busiest core {} %", percent(share)));
+    let loader = &run.loader;
+    line(
+        out,
+        format_args!(
+            "loader         {} us CPU/request, {} us core-busy/request{}",
+            us(loader.cpu_ns_per_request),
+            us(loader.core_busy_ns_per_request),
+            busy(loader.busiest_core())
+        ),
+    );
+    let per_request = |count: Option<u64>| {
+        or_dash(count.filter(|_| run.requests.ok > 0).map(|count| count as f64 / run.requests.ok as f64))
+    };
+    if loader.enters.is_some() {
+        line(
+            out,
+            format_args!(
+                "               {} enters, {} SQEs, {} CQEs per request",
+                per_request(loader.enters),
+                per_request(loader.sqes),
+                per_request(loader.cqes)
+            ),
+        );
+    }
+    if let Some(server) = &run.server {
+        line(
+            out,
+            format_args!(
+                "server         {} us CPU/request, {} us core-busy/request{}, RSS {} MiB (peak {})",
+                us(server.cpu_ns_per_request),
+                us(server.core_busy_ns_per_request),
+                busy(server.busiest_core()),
+                Unit::MIB.show(Some(server.rss_end_bytes as f64)),
+                Unit::MIB.show(Some(server.rss_peak_bytes as f64)),
+            ),
+        );
+    }
+}
+
+/// A share as a percentage with three digits.
+pub(crate) fn percent(share: f64) -> String {
+    significant(share * 100.0)
+}
+
+fn doubts(out: &mut String, run: &Run) {
+    for doubt in &run.validity {
+        let word = if doubt.fatal { "not trusted" } else { "note" };
+        line(out, format_args!("{word}: {}: {} ({})", doubt.code.key(), doubt.detail, doubt.advice));
+    }
+}
+
+/// The whole distribution in HdrHistogram's own text form, values in milliseconds, as wrk2 prints it.
+fn spectrum(out: &mut String, latency: &Distribution) {
+    let Ok(histogram) = latency.histogram() else { return };
+    if histogram.is_empty() {
+        return;
+    }
+    line(out, format_args!("\n       Value   Percentile   TotalCount 1/(1-Percentile)\n"));
+    spectrum_rows(out, &histogram);
+    line(
+        out,
+        format_args!(
+            "#[Mean = {:12.3}, StdDeviation = {:12.3}]",
+            histogram.inner().mean() / 1e6,
+            histogram.inner().stdev() / 1e6
+        ),
+    );
+    line(
+        out,
+        format_args!(
+            "#[Max  = {:12.3}, Total count  = {:12}]",
+            histogram.inner().max() as f64 / 1e6,
+            histogram.count()
+        ),
+    );
+}
+
+fn spectrum_rows(out: &mut String, histogram: &Histogram) {
+    /// wrk2's steps per halving of the distance to 100 %.
+    const TICKS: u32 = 5;
+    let mut total = 0;
+    for value in histogram.inner().iter_quantiles(TICKS) {
+        total += value.count_since_last_iteration();
+        let (value_ms, quantile) = (value.value_iterated_to() as f64 / 1e6, value.quantile());
+        let rest = 1.0 - quantile;
+        if rest > 0.0 {
+            line(out, format_args!("{value_ms:12.3} {quantile:14.6} {total:10} {:14.2}", 1.0 / rest));
+        } else {
+            line(out, format_args!("{value_ms:12.3} {quantile:14.6} {total:10} {:>14}", "inf"));
+        }
+    }
+}

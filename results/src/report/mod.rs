@@ -1,0 +1,9 @@
+//! Text made from result files. Every report comes from the file alone, so that it can be made again.
+
+pub mod bench;
+pub mod load;
+pub mod number;
+pub mod table;
+pub mod wrk;
+
+pub use load::Detail;

@@ -1,0 +1,175 @@
+//! One load run: the document `zapring load --json` writes and every report is made from.
+//!
+//! Versions: within a major version fields are only added, and a reader takes a newer minor. A field that a reader of this version
+//! cannot do without makes a new major. Every time is an integer number of nanoseconds, every missing figure is null.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::Bytes;
+use crate::config::{Config, Mode};
+use crate::cores::CoreRow;
+use crate::environment::Environment;
+use crate::exit_code::ExitCode;
+use crate::latency::Distribution;
+use crate::limits::MAX_SAMPLE_CHARS;
+use crate::rates::Rates;
+use crate::reader::{self, ReadError, Schema};
+use crate::requests::{Outcome, Requests};
+use crate::usage::{LoaderBlock, ServerBlock};
+use crate::validity::{Validity, ValidityCode};
+use crate::warmup::Warmup;
+
+/// Name and version of the run file written by this build.
+pub const SCHEMA: Schema = Schema { name: "zapring.run", major: 1, minor: 0 };
+
+/// One load run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// `zapring.run`.
+    pub schema: String,
+    /// Major version.
+    pub schema_major: u32,
+    /// Minor version.
+    pub schema_minor: u32,
+    /// Unique per host: see [`crate::timestamp::run_id`].
+    pub run_id: String,
+    /// Start of the run, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Closed or open loop.
+    pub mode: Mode,
+    /// Stopped by the user: the figures cover a part of the plan.
+    pub interrupted: bool,
+    /// Slowed by a per-request log.
+    pub traced: bool,
+    /// Real length of the measured part.
+    pub elapsed_ns: u64,
+    /// What was asked.
+    pub config: Config,
+    /// On what.
+    pub environment: Environment,
+    /// What became of the requests of the measured part.
+    pub requests: Requests,
+    /// Requests per second of the measured part.
+    pub rates: Rates,
+    /// Bytes of the measured part.
+    pub bytes: Bytes,
+    /// Latency of answered requests: from sent in closed loop, from due in open loop, until done.
+    pub latency: Distribution,
+    /// Time to make each connection.
+    pub connect: Distribution,
+    /// Answers by exact status code.
+    pub status_codes: BTreeMap<u16, u64>,
+    /// The first message of each kind of failure.
+    pub error_samples: BTreeMap<Outcome, String>,
+    /// Connections made again after the first ones, whoever closed them.
+    pub reconnects: u64,
+    /// What came before the measured part; null without one.
+    pub warmup: Option<Warmup>,
+    /// One row per loader shard.
+    pub cores: Vec<CoreRow>,
+    /// The loader's own cost.
+    pub loader: LoaderBlock,
+    /// The server's cost, where it could be watched.
+    pub server: Option<ServerBlock>,
+    /// Reasons to doubt the figures.
+    pub validity: Vec<Validity>,
+}
+
+impl Run {
+    /// Reads a run file.
+    ///
+    /// # Errors
+    /// [`ReadError`]: missing, truncated, broken, another schema, or a newer major version.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        reader::read(path, SCHEMA)
+    }
+
+    /// Parses a run from JSON text; `input` names it in errors.
+    ///
+    /// # Errors
+    /// As [`Run::read`], without `Io`.
+    pub fn parse(bytes: &[u8], input: &str) -> Result<Self, ReadError> {
+        reader::parse(bytes, SCHEMA, input)
+    }
+
+    /// Whether a newer version wrote this file, so that some of its fields were not read and it must not be written back.
+    #[must_use]
+    pub fn is_newer_minor(&self) -> bool {
+        self.schema_major == SCHEMA.major && self.schema_minor > SCHEMA.minor
+    }
+
+    /// Keeps the first message of each kind of failure, cut to a bounded length.
+    pub fn sample(&mut self, outcome: Outcome, message: &str) {
+        self.error_samples.entry(outcome).or_insert_with(|| message.chars().take(MAX_SAMPLE_CHARS).collect());
+    }
+
+    /// Fills what follows from the rest: rates, per-request figures of both sides, and the doubts that can be seen from the file
+    /// itself (sums that disagree, failures of the warm-up, shared cores). Call once, last.
+    pub fn conclude(&mut self) {
+        self.rates = Rates::of(&self.requests, self.elapsed_ns);
+        self.loader = std::mem::take(&mut self.loader).per_request(self.requests.ok);
+        self.server = self.server.take().map(|server| server.per_request(self.requests.ok));
+        if let Err(mismatch) = self.requests.adds_up() {
+            self.validity.push(Validity::fatal(ValidityCode::SumsDisagree, mismatch.to_string()));
+        }
+        let warmup_failed = self.warmup.map_or(0, |warmup| warmup.requests.failed());
+        if warmup_failed > 0 {
+            let detail = format!("{warmup_failed} requests failed during the warm-up");
+            self.validity.push(Validity::note(ValidityCode::WarmupFailures, detail));
+        }
+        if self.config.placement == crate::config::Placement::Shared {
+            self.validity.push(Validity::note(ValidityCode::SharedCores, "server and loader share a core"));
+        }
+    }
+
+    /// Every exit code this run calls for; feed it to [`crate::exit_code::Ending::of`].
+    #[must_use]
+    pub fn exit_codes(&self, max_failed: u64) -> Vec<ExitCode> {
+        let mut codes = Vec::new();
+        if self.interrupted {
+            codes.push(ExitCode::Interrupted);
+        }
+        if self.validity.iter().any(|doubt| doubt.fatal) {
+            codes.push(ExitCode::NotTrusted);
+        }
+        if self.requests.failed() > max_failed {
+            codes.push(ExitCode::RequestsFailed);
+        }
+        codes
+    }
+}
+
+/// An empty run of this build's schema version; the loader fills it.
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA.name.to_owned(),
+            schema_major: SCHEMA.major,
+            schema_minor: SCHEMA.minor,
+            run_id: String::new(),
+            started_at: String::new(),
+            mode: Mode::default(),
+            interrupted: false,
+            traced: false,
+            elapsed_ns: 0,
+            config: Config::default(),
+            environment: Environment::default(),
+            requests: Requests::default(),
+            rates: Rates::default(),
+            bytes: Bytes::default(),
+            latency: Distribution::default(),
+            connect: Distribution::default(),
+            status_codes: BTreeMap::new(),
+            error_samples: BTreeMap::new(),
+            reconnects: 0,
+            warmup: None,
+            cores: Vec::new(),
+            loader: LoaderBlock::default(),
+            server: None,
+            validity: Vec::new(),
+        }
+    }
+}
