@@ -39,7 +39,9 @@ static HOST: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < 256 {
-        table[byte] = matches!(byte as u8, b'!' | b'$'..=b'.' | b'0'..=b';' | b'=' | b'A'..=b'[' | b']' | b'_' | b'a'..=b'z' | b'~');
+        let b = byte as u8;
+        table[byte] = b.is_ascii_alphanumeric() || matches!(b, b'!' | b'$'..=b'.' | b':'..=b';' | b'=' | b'[' | b']');
+        table[byte] |= matches!(b, b'_' | b'~');
         byte += 1;
     }
     table

@@ -373,6 +373,19 @@ fn keep_freed_memory_small() {
     }
 }
 
+/// Stops a fleet from anywhere.
+#[derive(Debug)]
+pub struct Stopper(Vec<Remote>);
+
+impl Stopper {
+    /// Tells every shard to finish what is under way and end.
+    pub fn stop(&self) {
+        for remote in &self.0 {
+            remote.drain();
+        }
+    }
+}
+
 impl<S> Fleet<S> {
     fn await_ready(&mut self, shards: usize) -> Result<(), LaunchError> {
         let mut granted: Vec<Option<Granted>> = vec![None; shards];
@@ -421,6 +434,25 @@ impl<S> Fleet<S> {
     pub fn stop(&self) {
         for remote in &self.remotes {
             remote.drain();
+        }
+    }
+
+    /// A handle that can stop the fleet from another thread.
+    ///
+    /// # Errors
+    /// No descriptor is left for another handle.
+    pub fn stopper(&self) -> io::Result<Stopper> {
+        self.remotes.iter().map(Remote::try_clone).collect::<io::Result<_>>().map(Stopper)
+    }
+
+    /// Waits until a shard ends: because the fleet was stopped, or for a reason of its own.
+    pub fn wait_any(&mut self) {
+        while self.ended == 0 {
+            match self.events.recv() {
+                Ok(Event::Ended(_)) => self.ended += 1,
+                Ok(_) => {}
+                Err(_) => return,
+            }
         }
     }
 

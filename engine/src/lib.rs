@@ -24,7 +24,7 @@ pub use address::{Address, ListenError, Listener};
 pub use board::{Board, Count, ShardCounts, ShardFigures};
 pub use clock::{now_ns, thread_cpu_ns};
 pub use cx::{Cx, Wishes};
-pub use fleet::{Engine, Fleet, Granted, LaunchError, Plan, RingSize, ShardError, launch};
+pub use fleet::{Engine, Fleet, Granted, LaunchError, Plan, RingSize, ShardError, Stopper, launch};
 pub use ladder::{HostFacts, LADDER, RingError, Rung, climb};
 pub use limits::Limits;
 pub use outbox::Outbox;

@@ -88,8 +88,8 @@ pub(super) fn is_host(value: &[u8]) -> bool {
     value.iter().fold(HOST, |all, &b| all & CLASS[b as usize]) != 0
 }
 
-/// Whether `name` is `lower`, which is in lower case, without regard to ASCII case. Exact for tokens: setting one bit
-/// can only make a letter of a letter, and of a hyphen's other half, which is CR, no token is made.
+/// Whether `name` is `lower`, which is in lower case, without regard to ASCII case. The bit that tells the cases apart
+/// is ignored in every byte, which is exact for tokens: what `-` and `_` become without it are control bytes.
 #[inline]
 pub(super) fn is_name<const LEN: usize>(name: &[u8], lower: &[u8; LEN]) -> bool {
     let Ok(name) = <&[u8; LEN]>::try_from(name) else {
