@@ -1,0 +1,103 @@
+//! One connection of the plan over its whole life: it may be made again many times, on another socket each time.
+
+use std::collections::VecDeque;
+
+use engine::Conn;
+
+use crate::{
+    limits::{FIRST_BACK_OFF_NS, MAX_BACK_OFF_NS},
+    wire::Wire,
+};
+
+/// Where a lane is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Not asked for yet, or not any more.
+    Resting,
+    /// Tried again at this time.
+    Waiting { retry_ns: u64 },
+    /// Asked for.
+    Connecting { since_ns: u64 },
+    /// Requests travel.
+    Open { conn: Conn },
+    /// The server announced its close: waited for until then.
+    Leaving { conn: Conn, until_ns: u64 },
+    /// Dropped by us; the engine will say that it is closed.
+    Dropped,
+}
+
+/// One connection of the plan.
+#[derive(Debug)]
+pub(crate) struct Lane<W> {
+    pub(crate) state: State,
+    pub(crate) wire: W,
+    /// When each request under way was sent, oldest first. Never longer than the pipeline depth it was made for.
+    pub(crate) sent: VecDeque<u64>,
+    /// Index of the address it connects to.
+    pub(crate) address: usize,
+    /// Addresses that failed since the last success.
+    pub(crate) addresses_failed: usize,
+    /// Failures in a row without one complete answer.
+    pub(crate) strikes: u32,
+    /// A complete answer came since it was opened.
+    pub(crate) answered: bool,
+    /// It was open once.
+    pub(crate) reached: bool,
+    /// It failed at every address before it was ever open.
+    pub(crate) refused: bool,
+    /// It will not be tried again.
+    pub(crate) gave_up: bool,
+}
+
+impl<W: Wire> Lane<W> {
+    pub(crate) fn new(depth: usize, address: usize) -> Self {
+        Lane {
+            state: State::Resting,
+            wire: W::default(),
+            sent: VecDeque::with_capacity(depth),
+            address,
+            addresses_failed: 0,
+            strikes: 0,
+            answered: false,
+            reached: false,
+            refused: false,
+            gave_up: false,
+        }
+    }
+
+    /// Notes `count` requests sent now.
+    #[inline]
+    pub(crate) fn push(&mut self, count: usize, now_ns: u64) {
+        if count == 1 {
+            self.sent.push_back(now_ns);
+        } else {
+            self.sent.extend(std::iter::repeat_n(now_ns, count));
+        }
+    }
+
+    /// The next try's wait after the failures so far: it doubles with each.
+    pub(crate) fn back_off_ns(&self) -> u64 {
+        let doublings = self.strikes.saturating_sub(1).min(30);
+        (FIRST_BACK_OFF_NS << doublings).min(MAX_BACK_OFF_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Http;
+
+    #[test]
+    fn back_off_doubles_up_to_its_bound() {
+        let mut lane = Lane::<Http>::new(1, 0);
+        let waits: Vec<u64> = (1..=12)
+            .map(|strikes| {
+                lane.strikes = strikes;
+                lane.back_off_ns() / 1_000_000
+            })
+            .collect();
+        assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000]);
+        lane.strikes = u32::MAX;
+        assert_eq!(lane.back_off_ns(), MAX_BACK_OFF_NS);
+    }
+}

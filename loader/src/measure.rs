@@ -1,0 +1,137 @@
+//! What one shard measured. All memory is taken at the start; recording an expected answer allocates nothing.
+
+use std::collections::BTreeMap;
+
+use engine::{Board, ShardFigures};
+use results::{Histogram, Outcome};
+
+use crate::{outcome::Tally, wire::Answer};
+
+/// Statuses below this are counted in a table, others (possible on ZAP only) in a map.
+const TABLE: usize = 1000;
+
+/// Counters of a shard at one edge of the measured part.
+#[derive(Debug, Clone, Copy)]
+pub struct Edge {
+    /// When it was taken.
+    pub at_ns: u64,
+    /// CPU time of the shard's thread until then.
+    pub cpu_ns: u64,
+    /// What its engine had counted.
+    pub figures: ShardFigures,
+}
+
+impl Edge {
+    pub(crate) fn take(board: &Board, shard: usize, at_ns: u64) -> Self {
+        Edge { at_ns, cpu_ns: engine::thread_cpu_ns(), figures: board.shard(shard).read() }
+    }
+}
+
+/// The record of one shard.
+#[derive(Debug)]
+pub struct Measure {
+    /// Requests sent from then on are measured, earlier ones are warm-up. `u64::MAX` until the start is known.
+    from_ns: u64,
+    /// Sent until done, or until timed out.
+    pub latency: Histogram,
+    /// Asked for until open, of every connection made.
+    pub connect: Histogram,
+    /// Outcomes of the warm-up.
+    pub warmup: Tally,
+    /// Outcomes of the measured part.
+    pub measured: Tally,
+    /// Body bytes of measured answers.
+    pub body_bytes: u64,
+    /// Connections made again since the measured part began.
+    pub reconnects: u64,
+    /// The edge at which the measured part began.
+    pub begin: Option<Edge>,
+    /// The edge at which it ended.
+    pub end: Option<Edge>,
+    statuses: Vec<u64>,
+    odd_statuses: BTreeMap<u16, u64>,
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Self {
+            from_ns: u64::MAX,
+            latency: Histogram::new(),
+            connect: Histogram::new(),
+            warmup: Tally::default(),
+            measured: Tally::default(),
+            body_bytes: 0,
+            reconnects: 0,
+            begin: None,
+            end: None,
+            statuses: vec![0; TABLE],
+            odd_statuses: BTreeMap::new(),
+        }
+    }
+}
+
+impl Measure {
+    pub(crate) fn starts_at(&mut self, from_ns: u64) {
+        self.from_ns = from_ns;
+    }
+
+    /// Whether something sent (or begun) at `at_ns` is measured.
+    #[inline]
+    pub(crate) fn is_measured(&self, at_ns: u64) -> bool {
+        at_ns >= self.from_ns
+    }
+
+    /// The tally for requests sent at `sent_ns`.
+    #[inline]
+    pub(crate) fn tally(&mut self, sent_ns: u64) -> &mut Tally {
+        if sent_ns >= self.from_ns { &mut self.measured } else { &mut self.warmup }
+    }
+
+    /// A complete answer to a request sent at `sent_ns`.
+    #[inline]
+    pub(crate) fn answered(&mut self, sent_ns: u64, now_ns: u64, outcome: Outcome, answer: &Answer) {
+        if sent_ns < self.from_ns {
+            self.warmup.ended(outcome, 1);
+            return;
+        }
+        self.measured.ended(outcome, 1);
+        self.latency.record(now_ns.saturating_sub(sent_ns));
+        self.body_bytes += answer.body_bytes;
+        match self.statuses.get_mut(usize::from(answer.status)) {
+            Some(count) => *count += 1,
+            None => *self.odd_statuses.entry(answer.status).or_default() += 1,
+        }
+    }
+
+    /// A request that timed out at this age.
+    pub(crate) fn timed_out(&mut self, sent_ns: u64, now_ns: u64) {
+        if self.is_measured(sent_ns) {
+            self.latency.record(now_ns.saturating_sub(sent_ns));
+        }
+        self.tally(sent_ns).ended(Outcome::Timeout, 1);
+    }
+
+    /// Adds another shard's record. The edges stay this one's.
+    pub fn merge(&mut self, other: Measure) {
+        self.latency.merge(&other.latency);
+        self.connect.merge(&other.connect);
+        self.warmup.merge(other.warmup);
+        self.measured.merge(other.measured);
+        self.body_bytes += other.body_bytes;
+        self.reconnects += other.reconnects;
+        for (ours, theirs) in self.statuses.iter_mut().zip(other.statuses) {
+            *ours += theirs;
+        }
+        for (status, count) in other.odd_statuses {
+            *self.odd_statuses.entry(status).or_default() += count;
+        }
+    }
+
+    /// Measured answers by exact status.
+    pub fn status_codes(&self) -> BTreeMap<u16, u64> {
+        let table = self.statuses.iter().enumerate().filter(|(_, count)| **count > 0);
+        let mut codes: BTreeMap<u16, u64> = table.map(|(status, count)| (status as u16, *count)).collect();
+        codes.extend(&self.odd_statuses);
+        codes
+    }
+}

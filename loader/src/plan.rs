@@ -1,0 +1,278 @@
+//! What a run shall do: every value resolved and checked before anything is opened.
+//!
+//! Defaults where the user says nothing: 10 connections, one thread, 10 s, closed loop, no pipelining, 2 s timeout, statuses 200 to
+//! 299. A run bounded by time warms up for 3 s; one bounded by a number of requests does not, so that exactly that number is sent.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use engine::Engine;
+use results::{Header, Origin, Placement};
+use thiserror::Error;
+
+use crate::{
+    expect::Expect,
+    limits::{MAX_CONNECTIONS, MAX_PIPELINE, MAX_REQUESTS, MAX_THREADS, MAX_TIME_NS},
+    target::Target,
+};
+
+/// Warm-up of a run bounded by time, in nanoseconds.
+pub const DEFAULT_WARMUP_NS: u64 = 3_000_000_000;
+
+/// What ends the measured part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// This many nanoseconds.
+    Time {
+        /// Length of the measured part.
+        duration_ns: u64,
+    },
+    /// This many requests, each with its outcome.
+    Requests {
+        /// Requests over all connections.
+        total: u64,
+    },
+}
+
+/// A run.
+#[derive(Debug, Clone)]
+pub struct LoadPlan {
+    /// Where to.
+    pub target: Target,
+    /// Connections over all threads; all are open before the clock starts.
+    pub connections: u32,
+    /// Threads; each drives its share of the connections.
+    pub threads: u32,
+    /// The core of each thread, or empty for no pinning.
+    pub cores: Vec<usize>,
+    /// How bytes are moved.
+    pub engine: Engine,
+    /// Requests one connection keeps under way.
+    pub pipeline: u32,
+    /// What ends the measured part.
+    pub length: Length,
+    /// Length of the warm-up in nanoseconds; `None` for the default, see the module's head.
+    pub warmup_ns: Option<u64>,
+    /// A request of this age has timed out. Also bounds how long connections may take to be made.
+    pub timeout_ns: u64,
+    /// How long requests under way are waited for once nothing new is sent; `None` for the timeout, so that each of them is
+    /// answered, reset or timed out.
+    pub drain_ns: Option<u64>,
+    /// The method; `None` for GET, or POST with a body.
+    pub method: Option<String>,
+    /// Headers in order, duplicates kept.
+    pub headers: Vec<Header>,
+    /// The body; empty for none.
+    pub body: Bytes,
+    /// What counts as a good answer.
+    pub expect: Expect,
+    /// Where the server runs, as far as the caller knows.
+    pub placement: Placement,
+    /// Where each value came from, for the run file.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+/// Why a plan was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// A thread would have nothing to do.
+    #[error(
+        "{connections} connections for {threads} threads: every thread needs at least one connection; give -c {threads} or more, or -t {connections} or fewer"
+    )]
+    FewerConnectionsThanThreads {
+        /// Connections asked for.
+        connections: u32,
+        /// Threads asked for.
+        threads: u32,
+    },
+    /// Cores and threads disagree.
+    #[error("{threads} threads but {cores} cores: give one core for each thread, or leave out one of -t and --cores")]
+    CoresAndThreads {
+        /// Threads asked for.
+        threads: u32,
+        /// Cores given.
+        cores: usize,
+    },
+    /// A number outside its range.
+    #[error("{what} is {given}: it must be from {least} to {most}")]
+    OutOfRange {
+        /// Which value.
+        what: &'static str,
+        /// What was given.
+        given: u64,
+        /// Least value.
+        least: u64,
+        /// Most.
+        most: u64,
+    },
+}
+
+impl LoadPlan {
+    /// A plan with every default.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            connections: 10,
+            threads: 1,
+            cores: Vec::new(),
+            engine: Engine::default(),
+            pipeline: 1,
+            length: Length::Time { duration_ns: 10_000_000_000 },
+            warmup_ns: None,
+            timeout_ns: 2_000_000_000,
+            drain_ns: None,
+            method: None,
+            headers: Vec::new(),
+            body: Bytes::new(),
+            expect: Expect::default(),
+            placement: Placement::default(),
+            origins: BTreeMap::new(),
+        }
+    }
+
+    /// Checks every number against its range and against the others.
+    ///
+    /// # Errors
+    /// [`PlanError`], naming the numbers.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let (duration_ns, total) = match self.length {
+            Length::Time { duration_ns } => (duration_ns, 1),
+            Length::Requests { total } => (1, total),
+        };
+        let ranges = [
+            ("the number of connections (-c)", self.connections.into(), 1, MAX_CONNECTIONS.into()),
+            ("the number of threads (-t)", self.threads.into(), 1, MAX_THREADS.into()),
+            ("the pipeline depth (--pipeline)", self.pipeline.into(), 1, MAX_PIPELINE.into()),
+            ("the number of requests (-n)", total, 1, MAX_REQUESTS),
+            ("the duration in ns (-d)", duration_ns, 1, MAX_TIME_NS),
+            ("the timeout in ns (--timeout)", self.timeout_ns, 1, MAX_TIME_NS),
+            ("the warm-up in ns (--warmup)", self.warmup_ns(), 0, MAX_TIME_NS),
+            ("the drain time in ns (--drain)", self.drain_ns(), 0, MAX_TIME_NS),
+        ];
+        for (what, given, least, most) in ranges {
+            if !(least..=most).contains(&given) {
+                return Err(PlanError::OutOfRange { what, given, least, most });
+            }
+        }
+        if self.connections < self.threads {
+            let (connections, threads) = (self.connections, self.threads);
+            return Err(PlanError::FewerConnectionsThanThreads { connections, threads });
+        }
+        if !self.cores.is_empty() && self.cores.len() != self.threads as usize {
+            return Err(PlanError::CoresAndThreads { threads: self.threads, cores: self.cores.len() });
+        }
+        Ok(())
+    }
+
+    /// The method that is sent.
+    pub fn method(&self) -> &str {
+        match &self.method {
+            Some(method) => method,
+            None if self.body.is_empty() => "GET",
+            None => "POST",
+        }
+    }
+
+    /// The warm-up that is made, in nanoseconds.
+    pub fn warmup_ns(&self) -> u64 {
+        self.warmup_ns.unwrap_or(match self.length {
+            Length::Time { .. } => DEFAULT_WARMUP_NS,
+            Length::Requests { .. } => 0,
+        })
+    }
+
+    /// The longest drain, in nanoseconds.
+    pub fn drain_ns(&self) -> u64 {
+        self.drain_ns.unwrap_or(self.timeout_ns)
+    }
+
+    /// Whether an answer is one to HEAD, which on HTTP has no body.
+    pub(crate) fn is_head(&self) -> bool {
+        self.method() == "HEAD"
+    }
+
+    /// What the shard with this index does.
+    pub fn share(&self, shard: usize) -> Share {
+        let part = |total: u64| share_of(total, self.threads.into(), shard as u64);
+        let connections = part(self.connections.into()) as u32;
+        let first_connection = (0..shard as u64)
+            .map(|before| share_of(self.connections.into(), self.threads.into(), before))
+            .sum::<u64>() as u32;
+        let requests = match self.length {
+            Length::Time { .. } => None,
+            Length::Requests { total } => Some(part(total)),
+        };
+        Share { connections, first_connection, requests }
+    }
+}
+
+/// One shard's part of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Its connections.
+    pub connections: u32,
+    /// Connections of the shards before it.
+    pub first_connection: u32,
+    /// Its requests, where they are counted.
+    pub requests: Option<u64>,
+}
+
+/// Part `index` of `total` split into `parts`, which differ by at most one; the first ones get the remainder.
+pub(crate) fn share_of(total: u64, parts: u64, index: u64) -> u64 {
+    total / parts + u64::from(index < total % parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> LoadPlan {
+        LoadPlan::new(Target::parse("http://127.0.0.1/").expect("a URL"))
+    }
+
+    #[test]
+    fn defaults_hold_and_depend_on_what_bounds_the_run() {
+        let mut plan = plan();
+        assert_eq!(plan.check(), Ok(()));
+        assert_eq!((plan.warmup_ns(), plan.drain_ns(), plan.method()), (DEFAULT_WARMUP_NS, plan.timeout_ns, "GET"));
+        plan.length = Length::Requests { total: 5 };
+        plan.body = Bytes::from_static(b"x");
+        assert_eq!((plan.warmup_ns(), plan.method()), (0, "POST"));
+        plan.method = Some("PUT".into());
+        assert_eq!(plan.method(), "PUT");
+    }
+
+    #[test]
+    fn nothing_is_lost_to_rounding_and_the_first_get_the_remainder() {
+        for (connections, threads, total) in [(15, 8, 100), (64, 3, 7), (1, 1, 1), (1000, 7, 1_000_003), (5, 5, 2)] {
+            let plan = LoadPlan { connections, threads, length: Length::Requests { total }, ..plan() };
+            let shares: Vec<Share> = (0..threads as usize).map(|shard| plan.share(shard)).collect();
+            assert_eq!(shares.iter().map(|share| share.connections).sum::<u32>(), connections);
+            assert_eq!(shares.iter().filter_map(|share| share.requests).sum::<u64>(), total);
+            assert!(shares.windows(2).all(|pair| pair[0].connections - pair[1].connections <= 1));
+            assert!(
+                shares
+                    .windows(2)
+                    .all(|pair| pair[0].first_connection + pair[0].connections == pair[1].first_connection)
+            );
+        }
+    }
+
+    #[test]
+    fn contradictions_name_their_numbers() {
+        let table: [(LoadPlan, &[&str]); 8] = [
+            (LoadPlan { connections: 3, threads: 4, ..plan() }, &["3 connections", "4 threads", "-c 4", "-t 3"]),
+            (LoadPlan { cores: vec![1, 2], ..plan() }, &["1 threads", "2 cores"]),
+            (LoadPlan { pipeline: 0, ..plan() }, &["pipeline", "is 0", "from 1"]),
+            (LoadPlan { connections: 0, ..plan() }, &["connections", "is 0"]),
+            (LoadPlan { threads: 0, ..plan() }, &["threads", "is 0"]),
+            (LoadPlan { length: Length::Requests { total: 0 }, ..plan() }, &["requests", "is 0"]),
+            (LoadPlan { length: Length::Time { duration_ns: 0 }, ..plan() }, &["duration", "is 0"]),
+            (LoadPlan { timeout_ns: u64::MAX, ..plan() }, &["timeout", "18446744073709551615"]),
+        ];
+        for (plan, words) in table {
+            let error = plan.check().expect_err("a contradiction").to_string();
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! From the records of the shards to the run file's content. Pure: figures in, a [`Run`] out.
+
+use engine::{Address, Granted, ShardFigures};
+use results::{
+    Bytes, Config, CoreRow, Distribution, EngineConfig, LoaderBlock, Mode, Rates, Run, Validity, ValidityCode, Warmup,
+    timestamp,
+};
+
+use crate::{
+    limits::SHORT_WINDOW_NS,
+    measure::{Edge, Measure},
+    phase::Timeline,
+    plan::{Length, LoadPlan},
+    session::Report,
+    shard::{LoadShard, Shared},
+    wire::Wire,
+};
+
+/// What the session knows and the shards do not.
+pub(crate) struct Facts {
+    pub(crate) times: Timeline,
+    pub(crate) interrupted: bool,
+    pub(crate) started_unix_ns: u64,
+}
+
+/// The window of one shard: its engine's counters and CPU time between the edges.
+#[derive(Debug, Clone, Copy, Default)]
+struct Window {
+    cpu_ns: u64,
+    figures: ShardFigures,
+}
+
+impl Window {
+    fn of(measure: &Measure) -> Self {
+        match (measure.begin, measure.end) {
+            (Some(begin), Some(end)) => {
+                Window { cpu_ns: end.cpu_ns.saturating_sub(begin.cpu_ns), figures: end.figures - begin.figures }
+            }
+            _ => Window::default(),
+        }
+    }
+}
+
+/// Merges the shards and fills the run.
+pub(crate) fn build<W: Wire>(
+    shared: &Shared,
+    shards: Vec<LoadShard<W>>,
+    granted: Vec<Granted>,
+    facts: &Facts,
+) -> Report {
+    let plan = &shared.plan;
+    let connections: Vec<u32> = shards.iter().map(|shard| shard.share.connections).collect();
+    let mut by_address = vec![0; shared.addresses.len()];
+    for shard in &shards {
+        for (sum, count) in by_address.iter_mut().zip(shard.reached_by_address()) {
+            *sum += count;
+        }
+    }
+    let measures: Vec<Measure> = shards.into_iter().map(LoadShard::into_measure).collect();
+    let elapsed_ns = elapsed_ns(plan, facts, &measures);
+    let windows: Vec<Window> = measures.iter().map(Window::of).collect();
+    let cores = measures.iter().enumerate().map(|(index, measure)| {
+        let core = granted.get(index).and_then(|granted| granted.core).map(|core| core as u32);
+        core_row(core, connections[index], measure, &windows[index])
+    });
+    let cores: Vec<CoreRow> = cores.collect();
+    let mut total = Measure::default();
+    measures.into_iter().for_each(|measure| total.merge(measure));
+    let mut window = Window::default();
+    for part in &windows {
+        window.cpu_ns += part.cpu_ns;
+        window.figures += part.figures;
+    }
+
+    let addresses: Vec<(Address, u32)> =
+        shared.addresses.iter().cloned().zip(by_address).filter(|(_, n)| *n > 0).collect();
+    let mut run = Run {
+        run_id: timestamp::run_id(facts.started_unix_ns, std::process::id()),
+        started_at: timestamp::rfc3339(facts.started_unix_ns),
+        mode: Mode::ClosedLoop,
+        interrupted: facts.interrupted,
+        elapsed_ns,
+        config: config(plan, &granted),
+        requests: total.measured.requests,
+        rates: Rates::of(&total.measured.requests, elapsed_ns),
+        bytes: Bytes {
+            sent: window.figures.sent_bytes,
+            received: window.figures.received_bytes,
+            body_received: total.body_bytes,
+        },
+        latency: Distribution::of(&total.latency),
+        connect: Distribution::of(&total.connect),
+        status_codes: total.status_codes(),
+        reconnects: total.reconnects,
+        warmup: warmup(plan, facts, &total),
+        cores,
+        loader: loader_block(elapsed_ns, &window),
+        ..Run::default()
+    };
+    samples(&mut run, &total);
+    doubts(&mut run, &addresses);
+    let notes = notes(plan, &connections, &addresses);
+    Report { run, addresses, granted, notes }
+}
+
+/// Exactly the measured part: as planned, cut by a stop, or until the last counted request had its outcome.
+fn elapsed_ns(plan: &LoadPlan, facts: &Facts, measures: &[Measure]) -> u64 {
+    let from_ns = facts.times.measure_from_ns;
+    let until_ns = match plan.length {
+        Length::Time { .. } => facts.times.until_ns,
+        Length::Requests { .. } => {
+            measures.iter().filter_map(|measure| measure.end).map(|end: Edge| end.at_ns).max().unwrap_or(from_ns)
+        }
+    };
+    until_ns.saturating_sub(from_ns)
+}
+
+fn warmup(plan: &LoadPlan, facts: &Facts, total: &Measure) -> Option<Warmup> {
+    let requests = total.warmup.requests;
+    if plan.warmup_ns() == 0 && requests.planned == 0 {
+        return None;
+    }
+    let until_ns = facts.times.measure_from_ns.min(facts.times.until_ns);
+    Some(Warmup { elapsed_ns: until_ns.saturating_sub(facts.times.start_ns), requests })
+}
+
+fn core_row(core: Option<u32>, connections: u32, measure: &Measure, window: &Window) -> CoreRow {
+    let figures = &window.figures;
+    let wakeups = counted(figures.enters);
+    CoreRow {
+        core,
+        connections,
+        ok: measure.measured.requests.ok,
+        cpu_busy: None,
+        cpu_ns: measure.end.is_some().then_some(window.cpu_ns),
+        wakeups,
+        batch_mean: wakeups.map(|wakeups| figures.completions as f64 / wakeups as f64),
+        ring_overflow: None,
+    }
+}
+
+/// A counter that an engine without it leaves at zero.
+fn counted(count: u64) -> Option<u64> {
+    (count > 0).then_some(count)
+}
+
+fn loader_block(window_ns: u64, window: &Window) -> LoaderBlock {
+    LoaderBlock {
+        window_ns,
+        cpu_ns: window.cpu_ns,
+        enters: counted(window.figures.enters),
+        sqes: counted(window.figures.operations),
+        cqes: counted(window.figures.completions),
+        ..LoaderBlock::default()
+    }
+}
+
+fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
+    let flags = granted.first().and_then(|granted| granted.setup).map_or_else(Vec::new, |rung| rung.names());
+    let (requests, duration_ns) = match plan.length {
+        Length::Time { duration_ns } => (None, Some(duration_ns)),
+        Length::Requests { total } => (Some(total), None),
+    };
+    Config {
+        url: plan.target.url.clone(),
+        wire: plan.target.wire.word().to_owned(),
+        connections: plan.connections,
+        threads: plan.threads,
+        cores: granted.iter().filter_map(|granted| granted.core).map(|core| core as u32).collect(),
+        rate_per_s: None,
+        pipeline: plan.pipeline,
+        requests,
+        duration_ns,
+        warmup_ns: plan.warmup_ns(),
+        timeout_ns: plan.timeout_ns,
+        method: plan.method().to_owned(),
+        headers: plan.headers.clone(),
+        body_bytes: plan.body.len() as u64,
+        expect: plan.expect.to_string(),
+        placement: plan.placement,
+        engine: EngineConfig {
+            name: plan.engine.name().to_owned(),
+            flags: flags.into_iter().map(str::to_owned).collect(),
+        },
+        origins: plan.origins.clone(),
+    }
+}
+
+/// The first message of each kind; what failed during the warm-up only says so.
+fn samples(run: &mut Run, total: &Measure) {
+    for (outcome, message) in total.measured.samples() {
+        run.sample(outcome, message);
+    }
+    for (outcome, message) in total.warmup.samples() {
+        run.sample(outcome, &format!("during the warm-up: {message}"));
+    }
+}
+
+/// Doubts that the loader itself can see; those that need the host are added by the caller.
+fn doubts(run: &mut Run, addresses: &[(Address, u32)]) {
+    let local = |address: &Address| match address {
+        Address::Tcp(address) => address.ip().to_canonical().is_loopback(),
+        Address::Unix(_) => true,
+    };
+    if !addresses.is_empty() && addresses.iter().all(|(address, _)| local(address)) {
+        run.validity.push(Validity::note(ValidityCode::Loopback, "every connection stayed on this host"));
+    }
+    if run.elapsed_ns < SHORT_WINDOW_NS {
+        let detail = format!("{} ms were measured", run.elapsed_ns / 1_000_000);
+        run.validity.push(Validity::note(ValidityCode::TooShort, detail));
+    }
+    if run.latency.p99_ns.is_none() {
+        let detail = format!("{} samples are too few for p99", run.latency.count);
+        run.validity.push(Validity::note(ValidityCode::TooFewSamples, detail));
+    }
+}
+
+fn notes(plan: &LoadPlan, connections: &[u32], addresses: &[(Address, u32)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if plan.method.is_none() && !plan.body.is_empty() {
+        notes.push("the method is POST because a body was given without -m".to_owned());
+    }
+    let (wanted, reached): (u32, u32) = (connections.iter().sum(), addresses.iter().map(|(_, count)| count).sum());
+    if reached < wanted {
+        notes.push(format!("{} of {wanted} connections were never open", wanted - reached));
+    }
+    notes
+}

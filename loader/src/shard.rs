@@ -1,0 +1,463 @@
+//! The loader's protocol on one thread: connections of the plan, requests in, answers out, outcomes counted.
+//!
+//! On the way of a request nothing is allocated, no clock is read (the engine passes the time) and no shared memory is touched.
+//! Making connections and making them again is in `reconnect`, deadlines are in `deadlines`.
+
+use std::{io, sync::Arc};
+
+use engine::{Address, Board, Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
+use results::Outcome;
+
+use crate::{
+    expect::Expect,
+    lane::{Lane, State},
+    limits::{CLOSE_GRACE_NS, QUOTED_BYTES},
+    measure::{Edge, Measure},
+    pacer::Pacer,
+    phase::{Gate, Timeline},
+    plan::{LoadPlan, Share},
+    request::{Request, RequestError},
+    route::Route,
+    wire::{Answer, Asked, End, Fault, Found, Wire},
+};
+
+/// What all shards of a run share: the plan, and the gate through which they start together.
+#[derive(Debug)]
+pub struct Shared {
+    pub(crate) plan: LoadPlan,
+    pub(crate) request: Request,
+    pub(crate) asked: Asked,
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) route: Route,
+    /// What to say when no local port is left.
+    pub(crate) ports_text: String,
+    /// Start, stop, and how connecting goes.
+    pub gate: Gate,
+}
+
+impl Shared {
+    /// For a checked plan and the addresses of its target.
+    ///
+    /// # Errors
+    /// [`RequestError`] when the plan's request cannot be encoded.
+    pub fn new(plan: LoadPlan, addresses: Vec<Address>) -> Result<Self, RequestError> {
+        let request = Request::encode(&plan.target, plan.method(), &plan.headers, &plan.body, plan.pipeline)?;
+        let asked = Asked { is_head: plan.is_head(), body: plan.expect.body.clone() };
+        let route = Route::new(plan.share(0).connections as usize, addresses.len());
+        Ok(Self { request, asked, route, addresses, plan, ports_text: String::new(), gate: Gate::default() })
+    }
+
+    /// The targets of the engine's plan.
+    pub fn targets(&self) -> Vec<Address> {
+        self.route.targets(&self.addresses)
+    }
+
+    /// The request of the run, encoded.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn expect(&self) -> &Expect {
+        &self.plan.expect
+    }
+}
+
+/// One thread's worth of load.
+pub struct LoadShard<W> {
+    pub(crate) shared: Arc<Shared>,
+    board: Arc<Board>,
+    index: usize,
+    pub(crate) share: Share,
+    pub(crate) lanes: Vec<Lane<W>>,
+    /// The lane of each of the engine's connections.
+    lane_of: Vec<u32>,
+    pub(crate) measure: Measure,
+    pub(crate) pacer: Pacer,
+    pub(crate) times: Timeline,
+    /// Requests one connection may have under way.
+    depth: usize,
+    /// Requests under way on all connections.
+    pub(crate) in_flight: usize,
+    /// Connects under way.
+    pub(crate) connecting: usize,
+    /// The first lane that was not asked for yet.
+    pub(crate) next_lane: usize,
+    /// Lanes that will not be tried again.
+    pub(crate) gave_up: usize,
+    pub(crate) scan_at_ns: u64,
+    pub(crate) scanned_ns: u64,
+    /// The start has come and all lanes may speak.
+    pub(crate) released: bool,
+    pub(crate) stopping: bool,
+    pub(crate) finished: bool,
+}
+
+impl<W: Wire> LoadShard<W> {
+    /// The shard with this index. `board` is the fleet's.
+    pub fn new(shared: Arc<Shared>, board: Arc<Board>, index: usize) -> Self {
+        let share = shared.plan.share(index);
+        let lanes = share.connections as usize;
+        // With few counted requests every connection gets its part of them.
+        let fair = share.requests.map_or(u64::MAX, |requests| requests.div_ceil(lanes.max(1) as u64));
+        let depth = (shared.plan.pipeline as usize).min(usize::try_from(fair).unwrap_or(usize::MAX)).max(1);
+        let addresses = shared.route.addresses();
+        let first = share.first_connection as usize;
+        Self {
+            lanes: (0..lanes).map(|lane| Lane::new(depth, (first + lane) % addresses)).collect(),
+            lane_of: Vec::with_capacity(2 * lanes),
+            measure: Measure::default(),
+            pacer: Pacer::closed(share.requests),
+            times: Timeline::default(),
+            depth,
+            in_flight: 0,
+            connecting: 0,
+            next_lane: 0,
+            gave_up: 0,
+            scan_at_ns: 0,
+            scanned_ns: 0,
+            released: false,
+            stopping: false,
+            finished: false,
+            share,
+            shared,
+            board,
+            index,
+        }
+    }
+
+    /// What was measured.
+    pub fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// Takes what was measured out of a shard that has ended.
+    pub fn into_measure(mut self) -> Measure {
+        self.settle_rest();
+        self.measure
+    }
+
+    /// The instants between the phases, as far as this shard knows them.
+    pub fn timeline(&self) -> Timeline {
+        self.times
+    }
+
+    /// Connections to each address, by index, over all lanes that were ever open.
+    pub fn reached_by_address(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.shared.addresses.len()];
+        for lane in self.lanes.iter().filter(|lane| lane.reached) {
+            counts[lane.address] += 1;
+        }
+        counts
+    }
+
+    #[inline]
+    fn lane_at(&self, conn: Conn) -> usize {
+        self.lane_of[conn.index()] as usize
+    }
+
+    /// Reads every whole answer in `input` and counts it. The connection is of no further use when `Err`.
+    #[inline]
+    fn take_answers(&mut self, index: usize, input: &[u8], now_ns: u64) -> Result<(usize, usize), ()> {
+        let mut consumed = 0;
+        loop {
+            let lane = &mut self.lanes[index];
+            let rest = &input[consumed..];
+            if lane.sent.is_empty() {
+                if rest.is_empty() {
+                    return Ok((consumed, 0));
+                }
+                self.unasked(index, rest, now_ns);
+                return Err(());
+            }
+            match lane.wire.read(rest, &self.shared.asked) {
+                Ok(seen) => {
+                    consumed += seen.consumed;
+                    match seen.found {
+                        Found::Need(need) => return Ok((consumed, need)),
+                        Found::Answer(answer) => {
+                            self.answered(index, &answer, now_ns);
+                            if !answer.reusable {
+                                self.leave(index, now_ns);
+                                return Ok((input.len(), 0));
+                            }
+                        }
+                    }
+                }
+                Err(fault) => {
+                    self.garbled(index, fault, rest);
+                    return Err(());
+                }
+            }
+        }
+    }
+
+    /// The oldest request under way was answered.
+    #[inline]
+    fn answered(&mut self, index: usize, answer: &Answer, now_ns: u64) {
+        let lane = &mut self.lanes[index];
+        let Some(sent_ns) = lane.sent.pop_front() else { return };
+        lane.answered = true;
+        lane.strikes = 0;
+        self.in_flight -= 1;
+        let outcome = if !self.shared.expect().status(answer.status) {
+            Outcome::BadStatus
+        } else if !answer.body_matches {
+            Outcome::BadBody
+        } else {
+            Outcome::Ok
+        };
+        self.measure.answered(sent_ns, now_ns, outcome, answer);
+        if outcome != Outcome::Ok {
+            self.explain_answer(sent_ns, outcome, answer);
+        }
+    }
+
+    #[cold]
+    fn explain_answer(&mut self, sent_ns: u64, outcome: Outcome, answer: &Answer) {
+        let expect = &self.shared.plan.expect;
+        self.measure.tally(sent_ns).sample(outcome, || match (outcome, &expect.body) {
+            (Outcome::BadBody, Some(body)) => {
+                format!("the body ({} bytes) is not the expected one ({} bytes)", answer.body_bytes, body.len())
+            }
+            _ => format!("status {}, expected {expect}", answer.status),
+        });
+    }
+
+    /// The server announced that it closes: nothing more is sent, and what was sent behind the last answer is lost.
+    #[cold]
+    fn leave(&mut self, index: usize, now_ns: u64) {
+        self.fail_rest(index, Outcome::Reset, || {
+            "the server closed the connection after an earlier pipelined request".into()
+        });
+        if let State::Open { conn } = self.lanes[index].state {
+            self.lanes[index].state = State::Leaving { conn, until_ns: now_ns + CLOSE_GRACE_NS };
+        }
+    }
+
+    /// The bytes were no answer: the request they stand for broke the rules, the ones behind it lose their connection.
+    #[cold]
+    fn garbled(&mut self, index: usize, fault: Fault, rest: &[u8]) {
+        let start = rest.get(..QUOTED_BYTES).unwrap_or(rest).escape_ascii();
+        let bytes = rest.len();
+        self.fail_first(index, fault.outcome(), || format!("{fault}; the {bytes} bytes there begin with \"{start}\""));
+        self.fail_rest(index, Outcome::Reset, || format!("dropped with its connection: {fault}"));
+        self.lanes[index].state = State::Dropped;
+    }
+
+    /// An answer that no request asked for: a failure of its own.
+    #[cold]
+    fn unasked(&mut self, index: usize, rest: &[u8], now_ns: u64) {
+        let start = rest.get(..QUOTED_BYTES).unwrap_or(rest).escape_ascii();
+        let tally = self.measure.tally(now_ns);
+        tally.never_sent(Outcome::Protocol, 1);
+        tally.sample(Outcome::Protocol, || format!("{}; it begins with \"{start}\"", Fault::Unasked));
+        self.lanes[index].state = State::Dropped;
+    }
+
+    /// The peer closed its side after everything that was read so far.
+    #[cold]
+    fn ended_by_peer(&mut self, index: usize, now_ns: u64) {
+        let shared = Arc::clone(&self.shared);
+        match self.lanes[index].wire.end(&shared.asked) {
+            End::Answer(answer) => self.answered(index, &answer, now_ns),
+            End::Cut(fault) => self.fail_first(index, fault.outcome(), || fault.to_string()),
+            End::Nothing => {}
+        }
+        self.fail_rest(index, Outcome::Reset, || "the server closed the connection before it answered".into());
+        self.lanes[index].state = State::Dropped;
+    }
+
+    /// The oldest request under way failed.
+    pub(crate) fn fail_first(&mut self, index: usize, outcome: Outcome, message: impl FnOnce() -> String) {
+        if let Some(sent_ns) = self.lanes[index].sent.pop_front() {
+            self.in_flight -= 1;
+            let tally = self.measure.tally(sent_ns);
+            tally.ended(outcome, 1);
+            tally.sample(outcome, message);
+        }
+    }
+
+    /// Every request under way failed alike.
+    pub(crate) fn fail_rest(&mut self, index: usize, outcome: Outcome, message: impl Fn() -> String) {
+        while !self.lanes[index].sent.is_empty() {
+            self.fail_first(index, outcome, &message);
+        }
+    }
+
+    /// Sends as many requests as the connection, the outbox and the plan have room for, as one batch.
+    #[inline]
+    fn refill(&mut self, index: usize, out: &mut Outbox, now_ns: u64) {
+        if !self.times.sends(now_ns) {
+            return;
+        }
+        let lane = &mut self.lanes[index];
+        let free = self.depth - lane.sent.len();
+        if free == 0 || !matches!(lane.state, State::Open { .. }) {
+            return;
+        }
+        let count = self.pacer.grant(free.min(self.shared.request.fits(out.room_bytes())), now_ns);
+        if count == 0 {
+            return;
+        }
+        self.shared.request.write(out, count);
+        lane.push(count, now_ns);
+        self.in_flight += count;
+        self.measure.tally(now_ns).sent(count as u64);
+    }
+
+    /// Ends the run of this shard once it has nothing left to wait for.
+    #[inline]
+    pub(crate) fn finish_if_over(&mut self, cx: &mut Cx<'_>) {
+        if self.in_flight == 0 && self.is_over(cx.now_ns) {
+            self.finish(cx);
+        }
+    }
+
+    #[cold]
+    fn is_over(&self, now_ns: u64) -> bool {
+        let counted_out = self.pacer.is_exhausted() && self.measure.is_measured(now_ns);
+        self.stopping || now_ns >= self.times.until_ns || counted_out || self.gave_up == self.lanes.len()
+    }
+
+    /// Gives every request its outcome and ends the shard.
+    pub(crate) fn finish(&mut self, cx: &mut Cx<'_>) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        let open_ended = self.measure.begin.is_some() && self.measure.end.is_none();
+        if open_ended {
+            self.measure.end = Some(self.edge(cx.now_ns));
+        }
+        self.count_missing();
+        self.settle_rest();
+        cx.finish();
+    }
+
+    /// What is still under way is unfinished, what was counted and not sent is not sent; idempotent.
+    fn settle_rest(&mut self) {
+        for index in 0..self.lanes.len() {
+            self.fail_rest(index, Outcome::Unfinished, || "under way when the run ended".into());
+        }
+        let rest = self.pacer.take_rest();
+        if rest > 0 {
+            self.measure.measured.never_sent(Outcome::NotSent, rest);
+            let gave_up = self.gave_up;
+            self.measure.measured.sample(Outcome::NotSent, || match gave_up {
+                0 => "the run was stopped before they were sent".into(),
+                _ => format!("{gave_up} connections failed too often in a row and were given up"),
+            });
+        }
+    }
+
+    pub(crate) fn edge(&self, at_ns: u64) -> Edge {
+        Edge::take(&self.board, self.index, at_ns)
+    }
+
+    /// Counts the requests under way on a connection that ended without being asked to.
+    #[cold]
+    fn lost(&mut self, index: usize, cause: Cause) {
+        let errno = |errno: i32| io::Error::from_raw_os_error(errno);
+        match cause {
+            Cause::Shutdown => {
+                self.fail_rest(index, Outcome::Unfinished, || "under way when the run was stopped".into())
+            }
+            Cause::ReceiveFailed(code) => {
+                self.fail_rest(index, Outcome::Reset, || format!("receiving: {}", errno(code)))
+            }
+            Cause::SendFailed(code) => self.fail_rest(index, Outcome::Reset, || format!("sending: {}", errno(code))),
+            Cause::WriteStalled => {
+                self.fail_rest(index, Outcome::Reset, || "the server took no bytes for longer than the timeout".into());
+            }
+            Cause::OverMemory => {
+                self.fail_rest(index, Outcome::Reset, || "the loader's memory limit was reached".into());
+            }
+            Cause::PeerClosed | Cause::Finished | Cause::Requested => {
+                self.fail_rest(index, Outcome::Reset, || "the server closed the connection before it answered".into());
+            }
+        }
+    }
+}
+
+impl<W: Wire> Shard for LoadShard<W> {
+    fn open(&mut self, conn: Conn, origin: Origin, cx: &mut Cx<'_>) {
+        let Origin::Connected { target } = origin else { return cx.close(conn) };
+        let index = self.shared.route.lane(target);
+        if self.lane_of.len() <= conn.index() {
+            self.lane_of.resize(conn.index() + 1, 0);
+        }
+        self.lane_of[conn.index()] = index as u32;
+        self.connected(index, conn, cx);
+    }
+
+    fn connect_failed(&mut self, target: usize, error: &io::Error, cx: &mut Cx<'_>) {
+        let index = self.shared.route.lane(target);
+        self.not_connected(index, error, cx);
+    }
+
+    #[inline]
+    fn data(&mut self, conn: Conn, input: &[u8], eof: bool, out: Option<&mut Outbox>, cx: &mut Cx<'_>) -> Taken {
+        let index = self.lane_at(conn);
+        let (consumed, need) = match self.lanes[index].state {
+            State::Open { .. } => match self.take_answers(index, input, cx.now_ns) {
+                Ok(taken) => taken,
+                Err(()) => {
+                    self.finish_if_over(cx);
+                    return Taken { consumed: input.len(), next: Next::Abort };
+                }
+            },
+            // Whatever comes after an announced close is no answer (RFC 9112 section 9.6).
+            _ => (input.len(), 0),
+        };
+        if eof {
+            self.ended_by_peer(index, cx.now_ns);
+            self.finish_if_over(cx);
+            return Taken { consumed: input.len(), next: Next::Abort };
+        }
+        if let Some(out) = out {
+            self.refill(index, out, cx.now_ns);
+        }
+        if let State::Leaving { until_ns, .. } = self.lanes[index].state {
+            self.look_at(until_ns, cx);
+        }
+        self.finish_if_over(cx);
+        Taken { consumed, next: Next::Need(need) }
+    }
+
+    fn fill(&mut self, conn: Conn, out: &mut Outbox, cx: &mut Cx<'_>) -> Flow {
+        let index = self.lane_at(conn);
+        self.refill(index, out, cx.now_ns);
+        Flow::Idle
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>) {
+        if self.finished {
+            return;
+        }
+        self.advance(cx);
+        if self.finished {
+            return;
+        }
+        if cx.now_ns >= self.scan_at_ns {
+            self.scan(cx);
+        }
+        let next_ns = self.next_tick_ns(cx.now_ns);
+        cx.tick_at(next_ns);
+    }
+
+    fn closed(&mut self, conn: Conn, cause: Cause, cx: &mut Cx<'_>) {
+        let index = self.lane_at(conn);
+        self.shared.gate.closed();
+        self.lost(index, cause);
+        self.disconnected(index, cx);
+        self.finish_if_over(cx);
+    }
+
+    fn drain(&mut self, cx: &mut Cx<'_>) {
+        self.stopping = true;
+        let stop_ns = self.shared.gate.stop_ns().min(cx.now_ns);
+        self.times.cut(stop_ns, self.shared.plan.drain_ns());
+        if !self.finished {
+            self.advance(cx);
+        }
+    }
+}
