@@ -1,0 +1,71 @@
+//! Everything that can end a command, and the exit code it means: one exhaustive match.
+
+use engine::{LaunchError, ListenError, RingError};
+use harness::{BenchError, CoreListError, DieWithParentError, HostError, UsageError};
+use loader::{LoadError, TargetError};
+use results::{ExitCode, WriteError};
+use server::StartError;
+use thiserror::Error;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    #[error(transparent)]
+    Output(#[from] WriteError),
+    #[error(transparent)]
+    Cores(#[from] CoreListError),
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error(transparent)]
+    Parent(#[from] DieWithParentError),
+    #[error("cannot watch process {pid}: {source}")]
+    Watch { pid: u32, source: UsageError },
+    #[error("{shards} of the server's shards did not end well: {errors}")]
+    Shards { shards: usize, errors: String },
+    #[error("cannot read the body from {path}: {source}")]
+    Body { path: String, source: std::io::Error },
+    #[error("{0}")]
+    Usage(String),
+    #[error("{what}: {source}")]
+    System { what: &'static str, source: std::io::Error },
+}
+
+impl Failure {
+    /// The exit code of the catalogue.
+    pub(crate) fn code(&self) -> ExitCode {
+        match self {
+            Failure::Start(error) => start_code(error),
+            Failure::Target(TargetError::Resolve { .. }) => ExitCode::Address,
+            Failure::Target(_) | Failure::Cores(_) | Failure::Body { .. } | Failure::Usage(_) => ExitCode::Usage,
+            Failure::Load(error) => error.exit_code(),
+            Failure::Bench(error) => error.exit_code(),
+            Failure::Output(error) => error.exit_code(),
+            Failure::Watch { .. } => ExitCode::Usage,
+            Failure::Host(_) | Failure::Parent(_) | Failure::Shards { .. } | Failure::System { .. } => {
+                ExitCode::Unexpected
+            }
+        }
+    }
+}
+
+fn start_code(error: &StartError) -> ExitCode {
+    match error {
+        StartError::NoListener | StartError::FrameLimit { .. } => ExitCode::Usage,
+        StartError::Listen(ListenError::Permission { .. }) => ExitCode::Permission,
+        StartError::Listen(_) => ExitCode::Address,
+        StartError::Launch(LaunchError::Pin { .. } | LaunchError::Cores { .. }) => ExitCode::Usage,
+        StartError::Launch(LaunchError::Ring { source: RingError::Restricted { .. } | RingError::Denied, .. }) => {
+            ExitCode::Permission
+        }
+        StartError::Launch(LaunchError::Ring { .. }) => ExitCode::KernelUnsupported,
+        StartError::Launch(_) => ExitCode::Unexpected,
+    }
+}

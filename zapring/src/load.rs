@@ -1,0 +1,303 @@
+//! `zapring load`.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Write},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use engine::Engine;
+use harness::{CoreList, HostFiles, Watch};
+use loader::{Expect, Length, LoadPlan, Moment, Target};
+use results::{
+    Ending, ExitCode, Header, LoaderBlock, Origin, Output, Placement, Run, Validity, ValidityCode,
+    report::load::{Detail, text},
+};
+
+use crate::{failure::Failure, signals, value};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+URL: http://HOST[:PORT]/PATH, zap://HOST[:PORT]/PATH, or over a unix socket http+unix:/SOCKET:/PATH and zap+unix:/SOCKET:/PATH.
+Letters are wrk's. Elsewhere: in oha -d is the body and -t the timeout, in h2load -m is the pipeline depth (here --pipeline).")]
+pub(crate) struct Args {
+    /// What to ask for
+    url: String,
+    /// Connections kept open, over all threads
+    #[arg(short, long, default_value = "10", value_parser = connections, value_name = "N")]
+    connections: u32,
+    /// How long to measure; a bare number is seconds [default: 10s]
+    #[arg(short, long, value_parser = value::time_ns, conflicts_with = "requests", value_name = "TIME")]
+    duration: Option<u64>,
+    /// Threads, each pinned to a core of its own where there are enough [default: 1, or one for each of --cores]
+    #[arg(short, long, value_name = "N")]
+    threads: Option<u32>,
+    /// Send exactly so many requests instead of measuring for a time
+    #[arg(short = 'n', long, value_parser = count, value_name = "N")]
+    requests: Option<u64>,
+    /// Method [default: GET, or POST with a body]
+    #[arg(short, long, value_name = "NAME")]
+    method: Option<String>,
+    /// A header, as in 'Accept: text/plain'; repeatable, order and duplicates are kept
+    #[arg(short = 'H', long = "header", value_parser = header, value_name = "NAME: VALUE")]
+    headers: Vec<Header>,
+    /// Body, as text
+    #[arg(short, long, conflicts_with = "body_file", value_name = "TEXT")]
+    body: Option<String>,
+    /// Body, from a file
+    #[arg(short = 'f', long, value_name = "PATH")]
+    body_file: Option<PathBuf>,
+    /// Requests each connection keeps under way
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pipeline: u32,
+    /// Warm-up on the same connections, not measured [default: 3s, or none with -n]
+    #[arg(long, value_parser = value::time_ns, value_name = "TIME")]
+    warmup: Option<u64>,
+    /// When a request has waited too long, counted from when it was sent
+    #[arg(long, default_value = "2s", value_parser = value::time_ns, value_name = "TIME")]
+    timeout: u64,
+    /// Cores for the threads, as in 2-5
+    #[arg(long, value_name = "LIST")]
+    cores: Option<CoreList>,
+    /// Statuses that are good answers
+    #[arg(long, default_value = "200-299", value_parser = expect, value_name = "RANGES")]
+    expect: Expect,
+    /// How bytes are moved: monoio or uring (io_uring), epoll
+    #[arg(long, value_parser = value::engine, default_value = "monoio", value_name = "NAME")]
+    engine: Engine,
+    /// Write the run file there; - for standard output, the text then goes to standard error
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+    /// More percentiles and the whole latency distribution
+    #[arg(short = 'L', long)]
+    latency: bool,
+    /// Requests that may fail before the exit code says so
+    #[arg(long, default_value = "0", value_parser = count, value_name = "N")]
+    max_failed: u64,
+    /// Print nothing but errors
+    #[arg(long)]
+    quiet: bool,
+    /// Scripts are not supported
+    #[arg(short = 's', long = "script", hide = true, value_name = "LUA")]
+    script: Option<String>,
+    /// Sample this process over the measured part: the server
+    #[arg(long, hide = true, value_name = "PID")]
+    watch_pid: Option<u32>,
+    /// The server's cores
+    #[arg(long, hide = true, value_name = "LIST")]
+    watch_cores: Option<CoreList>,
+    /// End when the process with this id, our parent, ends
+    #[arg(long, hide = true, value_name = "PID")]
+    die_with_parent: Option<u32>,
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    loader::value::count(text).map_err(|error| error.to_string())
+}
+
+fn connections(text: &str) -> Result<u32, String> {
+    u32::try_from(count(text)?).map_err(|_| format!("{text} connections are more than any host has"))
+}
+
+fn header(text: &str) -> Result<Header, String> {
+    loader::value::header(text).map_err(|error| error.to_string())
+}
+
+fn expect(text: &str) -> Result<Expect, String> {
+    Expect::parse(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if let Some(parent) = args.die_with_parent {
+        harness::die_with_parent(parent)?;
+    }
+    if args.script.is_some() {
+        return Err(Failure::Usage("-s: scripts are not supported; give the request with -m, -H, -b and -f".into()));
+    }
+    let plan = plan(args)?;
+    let environment = harness::environment::collect(&HostFiles::live(), env!("CARGO_PKG_VERSION"));
+    let output = args.json.as_deref().map(Output::open).transpose()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&stop);
+    signals::on_first(move || raised.store(true, Ordering::Relaxed))
+        .map_err(|source| Failure::System { what: "installing signal handlers", source })?;
+
+    let mut watches = Watches::new(args, &plan)?;
+    let report = loader::run(&plan, &stop, &mut |moment| watches.observe(moment))?;
+    let mut run = report.run;
+    run.environment = environment;
+    watches.fill(&mut run);
+    run.conclude();
+
+    let to_stderr = output.as_ref().is_some_and(Output::is_stdout);
+    if !args.quiet {
+        let detail = if args.latency { Detail::Full } else { Detail::Usual };
+        let mut all = text(&run, detail);
+        for note in &report.notes {
+            all.push_str(note);
+            all.push('\n');
+        }
+        print(&all, to_stderr);
+    }
+    let mut codes = run.exit_codes(args.max_failed);
+    if let Some(output) = output
+        && let Err(error) = output.write(&run)
+    {
+        eprintln!("zapring: {error}");
+        codes.push(error.exit_code());
+    }
+    let ending = Ending::of(&codes);
+    if let Some(line) = ending.text().filter(|_| !args.quiet) {
+        eprintln!("zapring: {line}");
+    }
+    Ok(ending.code)
+}
+
+/// Prints a report; a reader that has gone away is no error.
+pub(crate) fn print(text: &str, to_stderr: bool) {
+    let _ = if to_stderr { io::stderr().write_all(text.as_bytes()) } else { io::stdout().write_all(text.as_bytes()) };
+}
+
+fn plan(args: &Args) -> Result<LoadPlan, Failure> {
+    let body = match (&args.body, &args.body_file) {
+        (Some(text), _) => Bytes::copy_from_slice(text.as_bytes()),
+        (None, Some(path)) => {
+            fs::read(path).map_err(|source| Failure::Body { path: path.display().to_string(), source })?.into()
+        }
+        (None, None) => Bytes::new(),
+    };
+    let (threads, cores) = placement(args)?;
+    let mut plan = LoadPlan::new(Target::parse(&args.url)?);
+    plan.connections = args.connections;
+    plan.threads = threads;
+    plan.cores = cores;
+    plan.engine = args.engine;
+    plan.pipeline = args.pipeline;
+    plan.length = match (args.requests, args.duration) {
+        (Some(total), _) => Length::Requests { total },
+        (None, Some(duration_ns)) => Length::Time { duration_ns },
+        (None, None) => plan.length,
+    };
+    plan.warmup_ns = args.warmup;
+    plan.timeout_ns = args.timeout;
+    plan.method = args.method.clone();
+    plan.headers = args.headers.clone();
+    plan.body = body;
+    plan.expect = args.expect.clone();
+    plan.origins = origins(args);
+    if let Some(server) = &args.watch_cores {
+        let ours: Vec<u32> = plan.cores.iter().map(|core| *core as u32).collect();
+        plan.placement = Placement::on_one_host(server.as_slice(), &ours);
+    }
+    Ok(plan)
+}
+
+/// Threads and their cores: as asked; else one core each, leaving the first to the system; unpinned where that is not enough.
+fn placement(args: &Args) -> Result<(u32, Vec<usize>), Failure> {
+    if let Some(list) = &args.cores {
+        let mut cores = value::usable(list)?;
+        let threads = args.threads.unwrap_or(cores.len() as u32);
+        cores.truncate(threads as usize);
+        return Ok((threads, cores));
+    }
+    let threads = args.threads.unwrap_or(1);
+    let mut cores = value::all_usable()?;
+    if cores.len() > 1 {
+        cores.remove(0);
+    }
+    cores.truncate(threads as usize);
+    if cores.len() < threads as usize {
+        cores.clear();
+    }
+    Ok((threads, cores))
+}
+
+fn origins(args: &Args) -> BTreeMap<String, Origin> {
+    let flags = [
+        ("url", true),
+        ("duration_ns", args.duration.is_some()),
+        ("threads", args.threads.is_some()),
+        ("requests", args.requests.is_some()),
+        ("method", args.method.is_some()),
+        ("headers", !args.headers.is_empty()),
+        ("body_bytes", args.body.is_some() || args.body_file.is_some()),
+        ("warmup_ns", args.warmup.is_some()),
+        ("cores", args.cores.is_some()),
+        ("connections", args.connections != 10),
+        ("pipeline", args.pipeline != 1),
+        ("timeout_ns", args.timeout != 2_000_000_000),
+    ];
+    flags.into_iter().map(|(name, set)| (name.into(), if set { Origin::Flag } else { Origin::Default })).collect()
+}
+
+/// Samples of both processes over the measured part.
+struct Watches {
+    server: Option<(u32, Vec<u32>)>,
+    cores: Vec<u32>,
+    running: Option<(Watch, Option<Watch>)>,
+    loader: Option<LoaderBlock>,
+    watched: Option<results::ServerBlock>,
+    problems: Vec<String>,
+}
+
+impl Watches {
+    fn new(args: &Args, plan: &LoadPlan) -> Result<Self, Failure> {
+        let server_cores = args.watch_cores.as_ref().map_or_else(Vec::new, |list| list.as_slice().to_vec());
+        let server = args.watch_pid.map(|pid| (pid, server_cores));
+        if let Some((pid, cores)) = &server {
+            // Before the run: a wrong process should not cost one.
+            let watch = Watch::start(*pid, cores).map_err(|source| Failure::Watch { pid: *pid, source })?;
+            drop(watch);
+        }
+        Ok(Watches {
+            server,
+            cores: plan.cores.iter().map(|core| *core as u32).collect(),
+            running: None,
+            loader: None,
+            watched: None,
+            problems: Vec::new(),
+        })
+    }
+
+    fn observe(&mut self, moment: Moment) {
+        match moment {
+            Moment::Connected { .. } => {}
+            Moment::MeasureBegins => {
+                let ours = self.note(Watch::start(std::process::id(), &self.cores));
+                let server = self.server.clone().and_then(|(pid, cores)| self.note(Watch::start(pid, &cores)));
+                self.running = ours.map(|ours| (ours, server));
+            }
+            Moment::MeasureEnds => {
+                let Some((ours, server)) = self.running.take() else { return };
+                self.watched = server.and_then(|watch| self.note(watch.stop()));
+                self.loader = self.note(ours.stop()).map(LoaderBlock::from);
+            }
+        }
+    }
+
+    fn note<T, E: std::fmt::Display>(&mut self, result: Result<T, E>) -> Option<T> {
+        result.map_err(|error| self.problems.push(error.to_string())).ok()
+    }
+
+    /// Puts the samples into the run: cores and memory from outside, the threads' CPU time and the ring's counts from within.
+    fn fill(self, run: &mut Run) {
+        if let Some(outside) = self.loader {
+            for row in &mut run.cores {
+                let busy = outside.core_busy.iter().find(|busy| Some(busy.core) == row.core);
+                row.cpu_busy = busy.and_then(results::CoreBusy::share);
+            }
+            run.loader.core_busy = outside.core_busy;
+            run.loader.rss_peak_bytes = outside.rss_peak_bytes;
+        }
+        if self.server.is_some() && self.watched.is_none() {
+            run.validity.push(Validity::note(ValidityCode::ServerNotWatched, self.problems.join("; ")));
+        }
+        run.server = self.watched;
+    }
+}

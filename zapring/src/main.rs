@@ -1,0 +1,58 @@
+//! zapring: how many requests per second can this host, NIC and wire carry, and what stopped it?
+//!
+//! The command line: parse, call, print. Everything worth testing lives in the other members.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod failure;
+mod load;
+mod serve;
+mod signals;
+mod value;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// ZAP/HTTP benchmark server and pinned load generator on io_uring.
+#[derive(Debug, Parser)]
+#[command(name = "zapring", version, about, max_term_width = 120, disable_version_flag = true)]
+#[command(after_help = EXIT_CODES)]
+struct Cli {
+    /// Print the version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 ok, 2 usage, 10 requests failed, 11 not trusted, 30 io_uring unsupported, 31 permission, 32 address,
+50 result not written, 51 result not read, 130 interrupted; 1 is a bug.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve ZAP and HTTP on pinned cores until interrupted
+    Serve(serve::Args),
+    /// Drive a server with pinned load and report what it carried
+    Load(load::Args),
+    /// Measure this host: a server and a loader on their own cores, both wires, over a ramp of connections
+    Bench(bench::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let ended = match cli.command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Load(args) => load::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    };
+    match ended {
+        Ok(code) => code.into(),
+        Err(failure) => {
+            eprintln!("zapring: {failure}");
+            failure.code().into()
+        }
+    }
+}
