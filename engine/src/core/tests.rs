@@ -131,7 +131,7 @@ impl Fake {
         let (conn, peer) = &mut self.peers[live[which % live.len()]];
         let conn = *conn;
         let dead = self.core.duty(conn) == Duty::LetGo;
-        if peer.sending && (bytes % 2 == 0 || !peer.receiving) {
+        if peer.sending && (bytes.is_multiple_of(2) || !peer.receiving) {
             peer.sending = false;
             if fail || dead {
                 self.core.sent(conn, Err(libc::EPIPE));

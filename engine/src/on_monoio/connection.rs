@@ -227,15 +227,15 @@ fn next_send<S: Shard>(state: &Rc<State<S>>, conn: Conn) -> Option<Load> {
 }
 
 fn next_receive<S: Shard>(state: &Rc<State<S>>, conn: Conn) -> Option<Room> {
-    // Over the memory limit the connection ends here, and others may have to be told.
-    state.with(Some(conn), |core| {
-        let room = core.receive_into(conn).map(|inbox| {
+    {
+        let mut core = state.core();
+        if let Some(inbox) = core.receive_into(conn) {
             let (at, len) = inbox.spare();
-            Room { at, len }
-        });
-        if room.is_some() {
             core.counts().operations.add(1);
+            return Some(Room { at, len });
         }
-        room
-    })
+    }
+    // Over the memory limit: the connection has ended there, and others may have to be told.
+    state.with(Some(conn), |_| ());
+    None
 }
