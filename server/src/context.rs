@@ -1,5 +1,5 @@
-//! What is known about one connection between two calls. Contexts are reused: [`Context::open`] and [`Context::close`]
-//! leave nothing of the previous connection but empty buffers.
+//! What is known about one connection between two calls. Contexts are reused: [`Context::close`] frees the buffers, and
+//! [`Context::open`] leaves nothing of the previous connection.
 
 use codec::http::{BodyReader, HeadScan};
 use engine::Cx;
@@ -88,17 +88,13 @@ impl Context {
 
     /// Begins a connection.
     pub(crate) fn open(&mut self, wire: Wire, now_ns: u64) {
-        let (head, body) = (std::mem::take(&mut self.head), std::mem::take(&mut self.body));
-        let charged_bytes = self.charged_bytes;
-        *self = Context { wire, is_open: true, since_ns: now_ns, head, body, charged_bytes, ..Context::new() };
-        debug_assert!(self.head.is_empty() && self.body.is_empty());
+        debug_assert_eq!(self.charged_bytes, 0, "a closed context holds nothing");
+        *self = Context { wire, is_open: true, since_ns: now_ns, ..Context::new() };
     }
 
     /// Ends it, and gives back what a closed connection need not hold.
     pub(crate) fn close(&mut self, held_bytes: &mut usize) {
         self.is_open = false;
-        self.gathering = None;
-        self.streaming = None;
         self.head = Vec::new();
         self.body = Vec::new();
         self.lent_bytes = 0;

@@ -62,7 +62,7 @@ impl Turn<'_, '_> {
             let rest = &input[self.consumed..];
             if rest.is_empty() {
                 self.context.idle(self.cx.now_ns);
-                return self.drained().unwrap_or(Next::Need(1));
+                return Next::Need(1);
             }
             if self.answered == limits::MAX_REQUESTS_PER_CALL || self.out.room_bytes() == 0 {
                 return Next::Hold;
@@ -93,12 +93,6 @@ impl Turn<'_, '_> {
                 return next;
             }
         }
-    }
-
-    /// On an ending server the connection closes once all that was asked is answered.
-    #[inline]
-    fn drained(&self) -> Option<Next> {
-        (self.service.draining && self.answered > 0).then_some(Next::Close)
     }
 
     #[cold]
@@ -139,10 +133,10 @@ impl Turn<'_, '_> {
         route: Route,
         path: &[u8],
     ) -> Option<Next> {
-        if route.takes_body() {
-            if let Some(refusal) = self.refused(request, frame_bytes, route) {
-                return self.write(request, &refusal);
-            }
+        if route.takes_body()
+            && let Some(refusal) = self.refused(request, frame_bytes, route)
+        {
+            return self.write(request, &refusal);
         }
         self.service.advance_date(self.cx.now_ns);
         let mut scratch = self.service.take_scratch();

@@ -179,6 +179,39 @@ fn b11_a_body_too_long_to_skip_ends_the_connection_after_the_answer() {
 }
 
 #[test]
+fn b11_a_chunked_body_that_grows_too_long_to_skip_ends_the_connection_after_the_answer() {
+    let mut driver = Driver::plain();
+    let conn = driver.open(Wire::Http);
+    driver.send(conn, b"PUT /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let piece = format!("10000\r\n{}\r\n", "z".repeat(65_536));
+    for _ in 0..16 {
+        driver.send(conn, piece.as_bytes());
+        assert_eq!((driver.take(conn), driver.end(conn)), (vec![], End::Open));
+    }
+    driver.send(conn, b"1\r\n");
+    let all = replies(&driver.take(conn));
+    assert_eq!((all.len(), all[0].status, driver.end(conn)), (1, 405, End::Closed));
+}
+
+#[test]
+fn gathered_bodies_follow_each_other_on_one_connection() {
+    let mut driver = Driver::plain();
+    let conn = driver.open(Wire::Http);
+    for (n, bytes) in [10, 70_000, 3, 0, 100_000, 5].into_iter().enumerate() {
+        let body = String::from_utf8(letters(bytes)).unwrap();
+        let head = post(&format!("Transfer-Encoding: chunked\r\nX-N: {n}\r\n"), "");
+        let chunk = if bytes == 0 { String::new() } else { format!("{bytes:x}\r\n{body}\r\n") };
+        let input = format!("{head}{chunk}0\r\n\r\n");
+        let (first, second) = input.split_at(head.len() + 2);
+        driver.send(conn, first.as_bytes());
+        driver.send(conn, second.as_bytes());
+        let reply = replies(&driver.take(conn)).remove(0);
+        assert!(reply.text() == body, "{bytes}: {}", reply.body.len());
+        assert_eq!(reply.header("x-n"), Some(&*n.to_string()));
+    }
+}
+
+#[test]
 fn b12_odd_chunk_sizes_are_refused() {
     for size in ["0x5", "+5", "-1", "5_0", " 5", "5 ;ext", "FFFFFFFFFFFFFFFFF", "", ";ext", "g"] {
         refused(&post("Transfer-Encoding: chunked\r\n", &format!("{size}\r\nhello\r\n0\r\n\r\n")), 400);
@@ -281,6 +314,16 @@ fn b21_expectations() {
     }
     let (reply, _) = ask(&format!("{head}hello"));
     assert_eq!((reply.status, reply.text()), (200, "hello"), "body at once");
+    let mut driver = Driver::plain();
+    let conn = driver.open(Wire::Http);
+    driver.send(conn, format!("{head}he").as_bytes());
+    assert_eq!(driver.take(conn), b"", "the body has begun without permission");
+    driver.send(conn, b"llo");
+    assert_eq!(replies(&driver.take(conn))[0].text(), "hello");
+    driver.send(conn, head.as_bytes());
+    driver.take(conn);
+    driver.finish(conn);
+    assert_eq!(driver.take(conn), b"", "permission is given once");
     let (reply, _) = ask("POST /echo HTTP/1.0\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello");
     assert_eq!((reply.status, reply.text()), (200, "hello"), "no 1xx to a 1.0 client");
     refused(&get("Expect: 200-ok\r\n"), 417);
