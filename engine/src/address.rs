@@ -196,9 +196,10 @@ fn explain(address: Address, source: io::Error) -> ListenError {
 /// What could be known at once: no descriptor or port left, a path that does not exist, nobody there.
 pub(crate) fn begin_connect(address: &Address) -> io::Result<OwnedFd> {
     let socket = address.socket()?;
+    // A unix connect ends at once, unless the listener's backlog is full: then it shall say so instead of blocking the shard.
+    socket.set_nonblocking(true)?;
     if matches!(address, Address::Tcp(_)) {
         socket.set_tcp_nodelay(true)?;
-        socket.set_nonblocking(true)?;
     }
     match socket.connect(&address.sock_addr()?) {
         Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),

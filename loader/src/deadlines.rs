@@ -26,13 +26,7 @@ impl<W: Wire> LoadShard<W> {
             self.pacer.starts_at(self.times.measure_from_ns);
         }
         if !self.released && now_ns >= self.times.start_ns {
-            self.released = true;
-            for lane in &self.lanes {
-                if let State::Open { conn } = lane.state {
-                    cx.wake(conn);
-                }
-            }
-            self.connect_more(cx);
+            self.release(cx);
         }
         if self.measure.begin.is_none() && now_ns >= self.times.measure_from_ns {
             self.measure.begin = Some(self.edge(now_ns));
@@ -46,6 +40,21 @@ impl<W: Wire> LoadShard<W> {
         } else {
             self.finish_if_over(cx);
         }
+    }
+
+    /// Lets every open lane speak, and has the others tried at once: their waits so far were not the run's.
+    fn release(&mut self, cx: &mut Cx<'_>) {
+        self.released = true;
+        for index in 0..self.lanes.len() {
+            let lane = &mut self.lanes[index];
+            lane.strikes = 0;
+            match lane.state {
+                State::Open { conn } => cx.wake(conn),
+                State::Waiting { .. } => self.connect(index, cx),
+                _ => {}
+            }
+        }
+        self.connect_more(cx);
     }
 
     /// When the next tick is due.

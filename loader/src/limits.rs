@@ -77,3 +77,7 @@ pub const SPARE_DESCRIPTORS: u64 = 32;
 
 /// Bytes of a unix socket's path: `sun_path` less its ending NUL.
 pub const MAX_UNIX_PATH_BYTES: usize = 107;
+
+/// Longest answer head (on ZAP: answer frame) that is remembered to be compared with the next, in bytes. Heads of benchmark
+/// answers have 60 to 300; comparing more than this costs as much as parsing.
+pub const MEMO_BYTES: usize = 512;

@@ -7,7 +7,7 @@
 //! | complete answer, expected status, body of the declared (and asked for) content | `ok` |
 //! | complete answer, another status | `bad_status` |
 //! | expected status, but another body than asked for; or the peer closed in an orderly way before the declared end of a body | `bad_body` |
-//! | a connection could not be made; one that was never open at the end of a run bounded by time | `connect` |
+//! | a connection could not be made; one still being tried for the first time at the end of a run bounded by time | `connect` |
 //! | the connection ended (or was dropped for a neighbour's `protocol` or `timeout`) before the answer was complete | `reset` |
 //! | no complete answer at the age of the timeout | `timeout` |
 //! | the bytes were no answer; an answer nobody asked for (planned and counted by itself) | `protocol` |

@@ -7,7 +7,7 @@ use engine::{Conn, Cx};
 use results::Outcome;
 
 use crate::{
-    lane::State,
+    lane::{Lane, State},
     limits::{GIVE_UP_STRIKES, MAX_CONNECTING},
     phase::ConnectFailure,
     shard::LoadShard,
@@ -148,9 +148,11 @@ impl<W: Wire> LoadShard<W> {
         }
     }
 
-    /// Lanes that were never open at the end of a run bounded by time: each a request that could not be sent.
+    /// Lanes that were never open and are still being tried at the end of a run bounded by time: each a request that could not be
+    /// sent. Tries that failed were counted when they did.
     pub(crate) fn count_missing(&mut self) {
-        let missing = self.lanes.iter().filter(|lane| !lane.reached).count() as u64;
+        let is_missing = |lane: &&Lane<W>| !lane.reached && matches!(lane.state, State::Connecting { .. });
+        let missing = self.lanes.iter().filter(is_missing).count() as u64;
         if missing == 0 || self.pacer.is_counted() || self.measure.begin.is_none() {
             return;
         }

@@ -97,6 +97,7 @@ pub(crate) fn build<W: Wire>(
         loader: loader_block(elapsed_ns, &window),
         ..Run::default()
     };
+    debug_assert_eq!(run.requests.adds_up(), Ok(()), "every planned request has exactly one outcome");
     samples(&mut run, &total);
     doubts(&mut run, &addresses);
     let notes = notes(plan, &connections, &addresses);
@@ -209,7 +210,10 @@ fn doubts(run: &mut Run, addresses: &[(Address, u32)]) {
         let detail = format!("{} ms were measured", run.elapsed_ns / 1_000_000);
         run.validity.push(Validity::note(ValidityCode::TooShort, detail));
     }
-    if run.latency.p99_ns.is_none() {
+    if run.requests.planned == 0 && !run.interrupted {
+        let detail = "no request could even be sent in the measured part; look at the failures of the warm-up";
+        run.validity.push(Validity::fatal(ValidityCode::TooFewSamples, detail));
+    } else if run.latency.p99_ns.is_none() {
         let detail = format!("{} samples are too few for p99", run.latency.count);
         run.validity.push(Validity::note(ValidityCode::TooFewSamples, detail));
     }

@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn http_gains_a_host_and_a_length_and_nothing_else() {
-        let table: [(&str, &[(&str, &str)], &[u8], &str); 5] = [
+        type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [u8], &'a str);
+        let table: [Case<'_>; 5] = [
             ("GET", &[], b"", "GET /x HTTP/1.1\r\nHost: a:1\r\n\r\n"),
             (
                 "GET",

@@ -18,7 +18,7 @@ use crate::{
     plan::{LoadPlan, Share},
     request::{Request, RequestError},
     route::Route,
-    wire::{Answer, Asked, End, Fault, Found, Wire},
+    wire::{Answer, Asked, End, Fault, Found, Memo, Wire},
 };
 
 /// What all shards of a run share: the plan, and the gate through which they start together.
@@ -72,6 +72,7 @@ pub struct LoadShard<W> {
     /// The lane of each of the engine's connections.
     lane_of: Vec<u32>,
     pub(crate) measure: Measure,
+    memo: Memo,
     pub(crate) pacer: Pacer,
     pub(crate) times: Timeline,
     /// Requests one connection may have under way.
@@ -106,6 +107,7 @@ impl<W: Wire> LoadShard<W> {
             lanes: (0..lanes).map(|lane| Lane::new(depth, (first + lane) % addresses)).collect(),
             lane_of: Vec::with_capacity(2 * lanes),
             measure: Measure::default(),
+            memo: Memo::default(),
             pacer: Pacer::closed(share.requests),
             times: Timeline::default(),
             depth,
@@ -169,7 +171,7 @@ impl<W: Wire> LoadShard<W> {
                 self.unasked(index, rest, now_ns);
                 return Err(());
             }
-            match lane.wire.read(rest, &self.shared.asked) {
+            match lane.wire.read(rest, &self.shared.asked, &mut self.memo) {
                 Ok(seen) => {
                     consumed += seen.consumed;
                     match seen.found {
@@ -338,6 +340,7 @@ impl<W: Wire> LoadShard<W> {
         for index in 0..self.lanes.len() {
             self.fail_rest(index, Outcome::Unfinished, || "under way when the run ended".into());
         }
+        debug_assert_eq!(self.in_flight, 0, "requests under way are those of all lanes");
         let rest = self.pacer.take_rest();
         if rest > 0 {
             self.measure.measured.never_sent(Outcome::NotSent, rest);

@@ -152,7 +152,7 @@ fn scaled(text: &str, units: &[(&str, u64)], wrong: impl Fn() -> ValueError) -> 
     let parts = 10_u128.pow(fraction.len() as u32);
     let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().map_err(|_| wrong())? };
     let product = (u128::from(whole) * parts + fraction) * u128::from(factor);
-    if product % parts != 0 {
+    if !product.is_multiple_of(parts) {
         return Err(wrong());
     }
     u64::try_from(product / parts).map_err(|_| too_large())

@@ -5,7 +5,7 @@ use codec::{
     http::{BodyLength, BodyReader, HeadScan, Limits, response},
 };
 
-use super::{Answer, Asked, BodyCheck, End, Fault, Found, Seen, Wire};
+use super::{Answer, Asked, BodyCheck, End, Fault, Found, Memo, Seen, Wire};
 
 /// The parse state of one HTTP connection.
 #[derive(Debug, Default)]
@@ -37,9 +37,17 @@ impl Body {
 
 impl Wire for Http {
     #[inline]
-    fn read(&mut self, input: &[u8], asked: &Asked) -> Result<Seen, Fault> {
+    fn read(&mut self, input: &[u8], asked: &Asked, memo: &mut Memo) -> Result<Seen, Fault> {
+        if self.body.is_none()
+            && self.scan.scanned() == 0
+            && let Some((answer, head_bytes)) = memo.recall(input)
+            && answer.body_bytes <= (input.len() - head_bytes) as u64
+        {
+            return Ok(Seen { consumed: head_bytes + answer.body_bytes as usize, found: Found::Answer(answer) });
+        }
         let mut at = 0;
         while self.body.is_none() {
+            let head_from = at;
             let head = match response::parse(&input[at..], &mut self.scan, asked.is_head, &Limits::DEFAULT) {
                 Ok(Step::NeedMore { at_least }) => return Ok(Seen { consumed: at, found: Found::Need(at_least) }),
                 Ok(Step::Complete { value, consumed }) => {
@@ -52,15 +60,15 @@ impl Wire for Http {
                 continue;
             }
             let (status, reusable) = (head.status, head.keep_alive);
+            let body_bytes = if let BodyLength::Length(bytes) = head.body { bytes } else { 0 };
             match head.body {
                 // By far the most answers end here, with their body in the same read.
-                BodyLength::None | BodyLength::Length(0) if asked.body.is_none() => {
-                    let answer = Answer { status, body_bytes: 0, body_matches: true, reusable };
-                    return Ok(Seen { consumed: at, found: Found::Answer(answer) });
-                }
-                BodyLength::Length(bytes) if asked.body.is_none() && bytes <= (input.len() - at) as u64 => {
-                    let answer = Answer { status, body_bytes: bytes, body_matches: true, reusable };
-                    return Ok(Seen { consumed: at + bytes as usize, found: Found::Answer(answer) });
+                BodyLength::None | BodyLength::Length(_)
+                    if asked.body.is_none() && body_bytes <= (input.len() - at) as u64 =>
+                {
+                    let answer = Answer { status, body_bytes, body_matches: true, reusable };
+                    memo.keep(&input[head_from..at], answer);
+                    return Ok(Seen { consumed: at + body_bytes as usize, found: Found::Answer(answer) });
                 }
                 length => {
                     let until_close = length == BodyLength::UntilClose;

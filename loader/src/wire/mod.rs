@@ -4,6 +4,7 @@
 //! order, and counts.
 
 mod http;
+mod memo;
 mod zap;
 
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use results::Outcome;
 use thiserror::Error;
 
 pub use http::Http;
+pub use memo::Memo;
 pub use zap::Zap;
 
 /// What every answer on a connection has in common.
@@ -131,11 +133,12 @@ impl Fault {
 
 /// The parse state of one connection.
 pub trait Wire: Default + Send + 'static {
-    /// Looks for the end of the next answer in `input`, which is what has arrived and was not consumed.
+    /// Looks for the end of the next answer in `input`, which is what has arrived and was not consumed. `memo` is shared by the
+    /// connections of a shard.
     ///
     /// # Errors
     /// [`Fault`]: the bytes are no answer; drop the connection.
-    fn read(&mut self, input: &[u8], asked: &Asked) -> Result<Seen, Fault>;
+    fn read(&mut self, input: &[u8], asked: &Asked, memo: &mut Memo) -> Result<Seen, Fault>;
 
     /// The peer has closed, and all that came before was read.
     fn end(&mut self, asked: &Asked) -> End;

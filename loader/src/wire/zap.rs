@@ -12,7 +12,7 @@ use codec::{
     },
 };
 
-use super::{Answer, Asked, BodyCheck, End, Fault, Found, FrameWord, Seen, Wire};
+use super::{Answer, Asked, BodyCheck, End, Fault, Found, FrameWord, Memo, Seen, Wire};
 use crate::limits::{MAX_PEEK_BYTES, WHOLE_FRAME_BYTES};
 
 /// The parse state of one ZAP connection.
@@ -39,7 +39,13 @@ struct Skipping {
 
 impl Wire for Zap {
     #[inline]
-    fn read(&mut self, input: &[u8], asked: &Asked) -> Result<Seen, Fault> {
+    fn read(&mut self, input: &[u8], asked: &Asked, memo: &mut Memo) -> Result<Seen, Fault> {
+        if !self.streaming
+            && self.skipping.is_none()
+            && let Some((answer, consumed)) = memo.recall(input)
+        {
+            return Ok(Seen { consumed, found: Found::Answer(answer) });
+        }
         let mut at = 0;
         loop {
             if self.skipping.is_some() {
@@ -54,9 +60,14 @@ impl Wire for Zap {
             let rest = &input[at..];
             match frame::split(rest, MAX_FRAME_BYTES).map_err(Fault::Length)? {
                 Step::Complete { value: frame, consumed } => {
+                    let whole = &rest[..consumed];
                     at += consumed;
+                    let continues = self.streaming;
                     self.frame(frame, asked)?;
                     if let Some(answer) = self.answer(asked) {
+                        if !continues {
+                            memo.keep(whole, answer);
+                        }
                         return Ok(Seen { consumed: at, found: Found::Answer(answer) });
                     }
                 }

@@ -1,5 +1,5 @@
 //! An engine without sockets or clock: it calls a shard as the contract says, and the test plays the server and the time.
-#![allow(dead_code, reason = "each test file uses its part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses its part of it")]
 
 use std::{collections::VecDeque, io, sync::Arc};
 
