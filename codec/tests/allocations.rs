@@ -1,11 +1,8 @@
 //! Reading allocates nothing, and writing into a buffer that is large enough neither.
 //!
 //! A test file of its own, because it counts through the allocator of the whole process, per thread.
-#![allow(unsafe_code)]
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::hint::black_box;
 
 use codec::rpc;
@@ -17,49 +14,16 @@ use codec::zap::response::{self, Response, ResponseHead};
 use codec::zap::template::Template;
 use codec::zap::{record, stream};
 
+#[path = "../../testing/counting.rs"]
+mod counting;
 mod vectors;
 use vectors::{names, vector};
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that is ending has no cell any more, and nothing to measure.
-    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-}
-
-// SAFETY: each call is handed to `System` as it came, so its contract holds as far as the caller's does; counting
-// touches a const-initialised thread-local and so does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promise about `layout` is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: `ptr` came from `System` with this layout, as all of ours do.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        count();
-        // SAFETY: `ptr` came from `System` with this layout; the caller's promise about `new_size` is passed on.
-        unsafe { System.realloc(ptr, layout, new_size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
 /// Allocations of this thread while `f` ran.
 fn allocations(f: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.get();
+    let before = counting::of_this_thread();
     f();
-    ALLOCATIONS.get() - before
+    counting::of_this_thread() - before
 }
 
 #[test]

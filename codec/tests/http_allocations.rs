@@ -1,33 +1,13 @@
 //! Reading and writing on the hot path allocates nothing. Counted by this binary's own allocator, so one test only.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../../testing/counting.rs"]
+mod counting;
+
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use codec::Step;
 use codec::http::answer::{self, ConnectionHeader, HeadParts};
 use codec::http::{BodyLength, BodyReader, HeadScan, Limits, chunk, request, response};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call goes to `System` unchanged; counting touches no memory that is handed out.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps `alloc`'s contract, which is `System`'s.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps `dealloc`'s contract, and `at` came from `System`.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// One server turn and one loader turn over the same buffers.
 fn turn(out: &mut Vec<u8>, answer: &mut Vec<u8>) {
@@ -76,10 +56,10 @@ fn turn(out: &mut Vec<u8>, answer: &mut Vec<u8>) {
 fn turns_allocate_nothing_once_the_buffers_have_grown() {
     let (mut out, mut answer) = (Vec::with_capacity(1024), Vec::with_capacity(1024));
     turn(&mut out, &mut answer);
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = counting::of_this_thread();
     for _ in 0..100 {
         turn(&mut out, &mut answer);
     }
-    let after = ALLOCATIONS.load(Ordering::Relaxed);
+    let after = counting::of_this_thread();
     assert_eq!(after - before, 0);
 }

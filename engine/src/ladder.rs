@@ -112,7 +112,7 @@ impl HostFacts {
     /// Reads the facts below `proc_root`, normally `/proc`.
     pub fn read(proc_root: &Path) -> Self {
         let text = |name: &str| fs::read_to_string(proc_root.join(name)).unwrap_or_default();
-        let status = text("self/status");
+        let status = text("thread-self/status");
         let seccomp = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).is_some_and(|v| v.trim() == "2");
         HostFacts {
             disabled: text("sys/kernel/io_uring_disabled").trim().parse().ok(),
@@ -233,11 +233,11 @@ mod tests {
     fn facts_come_from_the_tree_they_are_read_from() {
         let root = std::env::temp_dir().join(format!("zapring-ladder-{}", std::process::id()));
         fs::create_dir_all(root.join("sys/kernel")).expect("a temporary folder");
-        fs::create_dir_all(root.join("self")).expect("a temporary folder");
+        fs::create_dir_all(root.join("thread-self")).expect("a temporary folder");
         fs::write(root.join("sys/kernel/io_uring_disabled"), "1\n").expect("written");
         fs::write(root.join("sys/kernel/io_uring_group"), "1001\n").expect("written");
         fs::write(root.join("sys/kernel/osrelease"), "6.6.1\n").expect("written");
-        fs::write(root.join("self/status"), "Name:\tx\nSeccomp:\t2\n").expect("written");
+        fs::write(root.join("thread-self/status"), "Name:\tx\nSeccomp:\t2\n").expect("written");
         let facts = HostFacts::read(&root);
         fs::remove_dir_all(&root).expect("removed");
         assert_eq!(

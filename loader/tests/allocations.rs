@@ -1,17 +1,13 @@
 //! A request in steady state allocates nothing, on either wire, pipelined or not.
-#![allow(unsafe_code, reason = "a global allocator that counts cannot be written without it")]
 
+#[path = "../../testing/counting.rs"]
+mod counting;
 mod fake;
 
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
     io::{Read, Write},
     net::TcpListener,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
     thread,
 };
 
@@ -20,44 +16,6 @@ use loader::{
     Length, LoadPlan, LoadShard, Shared, run,
     wire::{Http, Wire, Zap},
 };
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The same over all threads.
-static ALL_ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-/// The system's allocator, counting calls.
-struct Counting;
-
-fn count() {
-    ALL_ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-    let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
-}
-
-// SAFETY: every call is handed to the system's allocator unchanged; counting touches no memory that it manages.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.realloc(at, layout, bytes) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Allocations of `rounds` reads of `pipeline` answers each, after as many to warm up.
 fn allocations<W: Wire>(plan: LoadPlan, answer: &[u8], rounds: u64) -> u64 {
@@ -75,7 +33,7 @@ fn allocations<W: Wire>(plan: LoadPlan, answer: &[u8], rounds: u64) -> u64 {
     let mut before = 0;
     for round in 0..2 * rounds {
         if round == rounds {
-            before = ALLOCATIONS.get();
+            before = counting::of_this_thread();
         }
         assert_eq!(out.len_bytes(), pipeline * shared.request().len_bytes());
         out.clear();
@@ -87,7 +45,7 @@ fn allocations<W: Wire>(plan: LoadPlan, answer: &[u8], rounds: u64) -> u64 {
         shard.data(conn, &answers[taken.consumed..], false, Some(&mut out), &mut cx);
         shard.tick(&mut cx);
     }
-    let allocated = ALLOCATIONS.get() - before;
+    let allocated = counting::of_this_thread() - before;
     assert_eq!(shard.measure().measured.requests.ok, 2 * rounds * pipeline as u64);
     allocated
 }
@@ -117,9 +75,9 @@ fn run_allocations(engine: Engine, port: u16, requests: u64) -> u64 {
         headers: vec![loader::value::header("Host: a").expect("a header")],
         ..fake::plan(&format!("http://127.0.0.1:{port}/"))
     };
-    let before = ALL_ALLOCATIONS.load(Ordering::Relaxed);
+    let before = counting::of_the_process();
     let report = run(&plan, &AtomicBool::new(false), &mut |_| {}).expect("a result");
-    let allocated = ALL_ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let allocated = counting::of_the_process() - before;
     assert_eq!(report.run.requests.ok, requests);
     allocated
 }

@@ -1,52 +1,14 @@
 //! A request costs no allocation once its connection has warmed up.
 
-#![allow(unsafe_code, reason = "a counting allocator cannot be written without; it is used in this test only")]
-
+#[path = "../../testing/counting.rs"]
+mod counting;
 mod driver;
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    sync::Arc,
-    time::SystemTime,
-};
+use std::{sync::Arc, time::SystemTime};
 
 use driver::frame;
 use engine::{Board, Cause, Conn, Cx, Origin, Outbox, Shard, Wishes};
 use server::{Published, ServerOptions, ServerShard, Wire};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    ALLOCATIONS.with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: every call is handed to the system allocator as it came; counting touches no memory of it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.realloc(pointer, layout, new_size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 struct Bench {
     shard: ServerShard,
@@ -100,11 +62,11 @@ impl Bench {
     /// Allocations of a thousand turns after a hundred.
     fn allocations(&mut self, inputs: &[&[u8]]) -> u64 {
         let mut run = |turns: usize| {
-            let before = ALLOCATIONS.with(Cell::get);
+            let before = counting::of_this_thread();
             for _ in 0..turns {
                 inputs.iter().for_each(|input| self.turn(input));
             }
-            ALLOCATIONS.with(Cell::get) - before
+            counting::of_this_thread() - before
         };
         run(100);
         run(1000)
@@ -179,12 +141,12 @@ fn no_connection_after_the_first_allocates() {
     {
         let mut bench = Bench::new(wire);
         bench.allocations(&[&input]);
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = counting::of_this_thread();
         for _ in 0..1000 {
             bench.close();
             bench.open();
             bench.turn(&input);
         }
-        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{wire}");
+        assert_eq!(counting::of_this_thread() - before, 0, "{wire}");
     }
 }

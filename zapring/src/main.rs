@@ -36,7 +36,7 @@ enum Command {
     /// Serve ZAP and HTTP on pinned cores until interrupted
     Serve(serve::Args),
     /// Drive a server with pinned load and report what it carried
-    Load(load::Args),
+    Load(Box<load::Args>),
     /// Measure this host: a server and a loader on their own cores, both wires, over a ramp of connections
     Bench(bench::Args),
 }

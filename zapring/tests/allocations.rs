@@ -1,41 +1,13 @@
 //! The whole path, server and loader on real engines in one process: more requests take no more allocations.
-#![allow(unsafe_code, reason = "counting allocations takes an allocator of our own")]
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-};
+#[path = "../../testing/counting.rs"]
+mod counting;
+
+use std::sync::atomic::AtomicBool;
 
 use engine::Engine;
 use loader::{Length, LoadPlan, Target};
 use server::StartOptions;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call is passed on unchanged to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Allocations of a whole run of so many requests, connecting and reporting included.
 fn run(url: &str, engine: Engine, body: &'static [u8], total: u64) -> u64 {
@@ -44,10 +16,10 @@ fn run(url: &str, engine: Engine, body: &'static [u8], total: u64) -> u64 {
     plan.engine = engine;
     plan.length = Length::Requests { total };
     plan.body = bytes::Bytes::from_static(body);
-    let before = ALLOCATIONS.load(Relaxed);
+    let before = counting::of_the_process();
     let report = loader::run(&plan, &AtomicBool::new(false), &mut |_| {}).expect("a result");
     assert_eq!(report.run.requests.ok, total, "{:?}", report.run.requests);
-    ALLOCATIONS.load(Relaxed) - before
+    counting::of_the_process() - before
 }
 
 #[test]
