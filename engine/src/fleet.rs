@@ -20,6 +20,7 @@ use crate::{
     control::Remote,
     ladder::{RingError, Rung},
     limits::{self, Limits},
+    options::{EngineOptions, OptionError},
     rlimit,
     shard::Shard,
 };
@@ -67,21 +68,6 @@ impl std::str::FromStr for Engine {
     }
 }
 
-/// Sizes of a ring.
-#[derive(Clone, Copy, Debug)]
-pub struct RingSize {
-    /// Submission queue entries; the kernel rounds up to a power of two.
-    pub sq_entries: u32,
-    /// Completion queue entries.
-    pub cq_entries: u32,
-}
-
-impl Default for RingSize {
-    fn default() -> Self {
-        RingSize { sq_entries: limits::RING_ENTRIES, cq_entries: limits::CQ_ENTRIES }
-    }
-}
-
 /// What to start.
 #[derive(Debug)]
 pub struct Plan {
@@ -97,8 +83,12 @@ pub struct Plan {
     pub targets: Vec<Address>,
     /// Bounds of each shard.
     pub limits: Limits,
-    /// Sizes of each shard's ring.
-    pub ring: RingSize,
+    /// Settings of each shard's engine.
+    pub options: EngineOptions,
+    /// For each shard the CPU whose arriving connections its TCP listeners shall get (`SO_INCOMING_CPU`, honoured among
+    /// `SO_REUSEPORT` sockets since kernel 6.1); empty for the kernel's spread by hash. On loopback a connection arrives on the
+    /// CPU that connects.
+    pub incoming_cpus: Vec<usize>,
 }
 
 /// What a shard got from the host.
@@ -147,6 +137,9 @@ pub enum LaunchError {
         /// What the system said.
         source: io::Error,
     },
+    /// An option the engine does not have, or a number outside its range.
+    #[error(transparent)]
+    Option(#[from] OptionError),
     /// The plan contradicts itself.
     #[error("{shards} shards but {cores} cores: give one core for each shard, or none")]
     Cores {
@@ -205,7 +198,7 @@ pub(crate) struct Lane {
     pub(crate) dealt: Vec<usize>,
     pub(crate) targets: Arc<[Address]>,
     pub(crate) limits: Limits,
-    pub(crate) ring: RingSize,
+    pub(crate) options: EngineOptions,
     pub(crate) control: UnixStream,
     pub(crate) board: Arc<Board>,
     ready: Option<Sender<Event>>,
@@ -256,6 +249,10 @@ where
     if !plan.cores.is_empty() && plan.cores.len() != plan.shards {
         return Err(LaunchError::Cores { shards: plan.shards, cores: plan.cores.len() });
     }
+    if !plan.incoming_cpus.is_empty() && plan.incoming_cpus.len() != plan.shards {
+        return Err(LaunchError::Cores { shards: plan.shards, cores: plan.incoming_cpus.len() });
+    }
+    plan.options.check(plan.engine)?;
     let system = |what| move |source| LaunchError::System { shard: 0, what, source };
     rlimit::raise_nofile().map_err(system("raising the limit of open descriptors"))?;
     keep_freed_memory_small();
@@ -304,7 +301,7 @@ fn lanes(plan: &mut Plan, board: &Arc<Board>, ready: &Sender<Event>) -> io::Resu
             dealt: Vec::new(),
             targets: Arc::clone(&targets),
             limits: plan.limits,
-            ring: plan.ring,
+            options: plan.options,
             control,
             board: Arc::clone(board),
             ready: Some(ready.clone()),
@@ -312,7 +309,11 @@ fn lanes(plan: &mut Plan, board: &Arc<Board>, ready: &Sender<Event>) -> io::Resu
     }
     for (listener_index, listener) in plan.listeners.iter_mut().enumerate() {
         let dealt = matches!(listener.address(), Address::Unix(_)) && plan.shards > 1;
+        let tcp = matches!(listener.address(), Address::Tcp(_));
         for (lane, socket) in lanes.iter_mut().zip(listener.sockets.drain(..)) {
+            if let Some(cpu) = plan.incoming_cpus.get(lane.index).filter(|_| tcp) {
+                socket2::SockRef::from(&socket).set_cpu_affinity(*cpu)?;
+            }
             lane.listeners.push((listener_index, socket));
             if dealt {
                 lane.dealt.push(listener_index);

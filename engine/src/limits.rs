@@ -42,6 +42,12 @@ pub const RING_ENTRIES: u32 = 1024;
 /// Completion queue entries of a ring: a completion per connection and operation under load.
 pub const CQ_ENTRIES: u32 = 8192;
 
+/// Receive buffers of a shard: as many connections as may have bytes waiting in one turn.
+pub const BUFFERS: u16 = 1024;
+
+/// Bytes of a receive buffer: several pipelined requests; what is longer arrives in several.
+pub const BUFFER_BYTES: u32 = 4096;
+
 /// Wait for one shard to end after it was told to, beyond the drain time, before it is reported as stuck.
 pub const JOIN_GRACE_NS: u64 = 2_000_000_000;
 

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Address, Board, Cause, Engine, Fleet, Limits, Listener, Plan, RingSize, launch};
+use engine::{Address, Board, Cause, Engine, EngineOptions, Fleet, Limits, Listener, Plan, launch};
 use protocols::{Blast, Caller, Deadline, Echo, Hoarder, Ticker};
 
 /// Every test here is about one engine at a time; the ones that look at the whole process (descriptors, CPU) must not overlap
@@ -43,7 +43,8 @@ fn plan(engine: Engine, shards: usize, listen: &[Address], limits: Limits) -> Pl
         listeners: listen.iter().map(|address| Listener::bind(address, shards).expect("bound")).collect(),
         targets: Vec::new(),
         limits,
-        ring: RingSize::default(),
+        options: EngineOptions::default(),
+        incoming_cpus: Vec::new(),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{sync::Arc, thread};
 
 use engine::{
-    Board, Cause, Conn, Cx, Engine, Flow, LaunchError, Limits, Next, Origin, Outbox, Plan, RingError, RingSize, Shard,
-    Taken, launch,
+    Board, Cause, Conn, Cx, Engine, EngineOptions, Flow, LaunchError, Limits, Next, Origin, Outbox, Plan, RingError,
+    Shard, Taken, launch,
 };
 
 struct Nothing;
@@ -55,7 +55,8 @@ fn plan(engine: Engine) -> Plan {
         listeners: Vec::new(),
         targets: Vec::new(),
         limits: Limits::default(),
-        ring: RingSize::default(),
+        options: EngineOptions::default(),
+        incoming_cpus: Vec::new(),
     }
 }
 

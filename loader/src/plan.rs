@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use engine::Engine;
+use engine::{Engine, EngineOptions};
 use results::{Header, Origin, Placement};
 use thiserror::Error;
 
@@ -47,6 +47,8 @@ pub struct LoadPlan {
     pub cores: Vec<usize>,
     /// How bytes are moved.
     pub engine: Engine,
+    /// Settings of each thread's engine.
+    pub engine_options: EngineOptions,
     /// Requests one connection keeps under way.
     pub pipeline: u32,
     /// What ends the measured part.
@@ -116,6 +118,7 @@ impl LoadPlan {
             threads: 1,
             cores: Vec::new(),
             engine: Engine::default(),
+            engine_options: EngineOptions::default(),
             pipeline: 1,
             length: Length::Time { duration_ns: 10_000_000_000 },
             warmup_ns: None,

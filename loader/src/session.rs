@@ -11,7 +11,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use engine::{Address, Board, Fleet, Granted, LaunchError, Limits, RingError, RingSize, ShardError};
+use engine::{Address, Board, Fleet, Granted, LaunchError, Limits, RingError, ShardError};
 use results::{ExitCode, Run};
 use thiserror::Error;
 
@@ -233,7 +233,8 @@ impl Session<'_> {
             listeners: Vec::new(),
             targets: self.shared.targets(),
             limits,
-            ring: RingSize::default(),
+            options: plan.engine_options,
+            incoming_cpus: Vec::new(),
         };
         let (shared, theirs) = (Arc::clone(&self.shared), Arc::clone(&board));
         let make = move |index| LoadShard::new(Arc::clone(&shared), Arc::clone(&theirs), index);

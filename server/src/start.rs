@@ -6,7 +6,7 @@ use std::{
 };
 
 use engine::{
-    Board, Engine, Fleet, Granted, LaunchError, Limits, ListenError, Listener, Plan, RingSize, ShardError, Stopper,
+    Board, Engine, EngineOptions, Fleet, Granted, LaunchError, Limits, ListenError, Listener, Plan, ShardError, Stopper,
 };
 use thiserror::Error;
 
@@ -25,8 +25,10 @@ pub struct StartOptions {
     pub cores: Vec<usize>,
     /// Bounds of each shard's connections.
     pub limits: Limits,
-    /// Sizes of each shard's ring.
-    pub ring: RingSize,
+    /// Settings of each shard's engine.
+    pub engine_options: EngineOptions,
+    /// For each shard the CPU whose arriving connections it shall get; see [`Plan::incoming_cpus`].
+    pub incoming_cpus: Vec<usize>,
 }
 
 impl Default for StartOptions {
@@ -37,7 +39,8 @@ impl Default for StartOptions {
             engine: Engine::default(),
             cores: Vec::new(),
             limits: Limits::default(),
-            ring: RingSize::default(),
+            engine_options: EngineOptions::default(),
+            incoming_cpus: Vec::new(),
         }
     }
 }
@@ -94,7 +97,8 @@ pub fn start(options: StartOptions) -> Result<Running, StartError> {
         listeners,
         targets: Vec::new(),
         limits: options.limits,
-        ring: options.ring,
+        options: options.engine_options,
+        incoming_cpus: options.incoming_cpus,
     };
     let server = Arc::new(ServerOptions { wires, ..options.server });
     let shared = Arc::clone(&published);

@@ -33,7 +33,7 @@ pub(crate) fn run<S: Shard>(mut lane: Lane, shard: S) -> Result<io::Result<S>, L
             Ok(drive(runtime, lane, shard, true))
         }
         _ => {
-            let size = lane.ring;
+            let size = lane.options;
             let (runtime, rung) = ladder::climb(|rung| ring(rung, size), || HostFacts::read("/proc".as_ref()))
                 .map_err(|source| LaunchError::Ring { shard: index, source })?;
             lane.ready(Some(rung), size.sq_entries.next_power_of_two(), size.cq_entries.next_power_of_two());
@@ -50,7 +50,7 @@ where
 }
 
 /// One try at a runtime over a ring with these flags.
-fn ring(rung: Rung, size: crate::RingSize) -> io::Result<Runtime<IoUringDriver>> {
+fn ring(rung: Rung, size: crate::EngineOptions) -> io::Result<Runtime<IoUringDriver>> {
     let mut setup = io_uring_06::IoUring::builder();
     setup.setup_cqsize(size.cq_entries.next_power_of_two()).setup_clamp();
     if rung.single_issuer {

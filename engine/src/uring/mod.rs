@@ -33,7 +33,7 @@ use crate::{
 /// Runs a shard until it has ended and returns its protocol; the outer error is for what stands in the way of a start.
 pub(crate) fn run<S: Shard>(mut lane: Lane, shard: S) -> Result<io::Result<S>, LaunchError> {
     let index = lane.index;
-    let size = lane.ring;
+    let size = lane.options;
     let (ring, rung) = ladder::climb(|rung| Ring::new(rung, size), || HostFacts::read("/proc".as_ref()))
         .map_err(|source| LaunchError::Ring { shard: index, source })?;
     let (sq_entries, cq_entries) = ring.sizes();

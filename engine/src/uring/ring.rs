@@ -7,7 +7,7 @@ use io_uring::{
     types::{SubmitArgs, Timespec},
 };
 
-use crate::{RingSize, ladder::Rung, shard::Shard};
+use crate::{EngineOptions, ladder::Rung, shard::Shard};
 
 /// One completion, copied out of the ring so that handlers run after the drain.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// One try with these flags.
-    pub(super) fn new(rung: Rung, size: RingSize) -> io::Result<Self> {
+    pub(super) fn new(rung: Rung, size: EngineOptions) -> io::Result<Self> {
         let mut setup = IoUring::builder();
         setup.setup_cqsize(size.cq_entries.next_power_of_two()).setup_clamp().dontfork();
         if rung.single_issuer {
