@@ -86,6 +86,11 @@ counts! {
     completions,
     /// `io_uring_enter(2)` calls; 0 where the engine cannot see them (monoio) or has none.
     enters,
+    /// Turns in which the kernel held back completions because the queue was full (`IORING_SQ_CQ_OVERFLOW`); none is lost, but a
+    /// run with any is not clean.
+    ring_overflows,
+    /// Receives that found no provided buffer (`ENOBUFS`) and were begun again.
+    buffers_exhausted,
     /// Bytes that connections hold in user memory now.
     held_bytes,
     /// This thread's CPU time in nanoseconds, refreshed at least once a second while there is work.

@@ -214,6 +214,28 @@ impl Lane {
     }
 }
 
+#[cfg(test)]
+impl Lane {
+    /// A lane without listeners, targets or a fleet to report to, for tests of an engine's parts.
+    pub(crate) fn bare(engine: Engine, options: EngineOptions) -> Self {
+        let (_, control) = Remote::pair().expect("a socketpair");
+        Lane {
+            index: 0,
+            engine,
+            core: None,
+            listeners: Vec::new(),
+            deal_to: Vec::new(),
+            dealt: Vec::new(),
+            targets: Vec::new().into(),
+            limits: Limits::default(),
+            options,
+            control,
+            board: Arc::new(Board::new(1)),
+            ready: None,
+        }
+    }
+}
+
 enum Event {
     Ready(usize, Granted),
     Failed(LaunchError),
@@ -253,6 +275,7 @@ where
         return Err(LaunchError::Cores { shards: plan.shards, cores: plan.incoming_cpus.len() });
     }
     plan.options.check(plan.engine)?;
+    plan.options.check_addresses(plan.listeners.iter().map(Listener::address).chain(&plan.targets))?;
     let system = |what| move |source| LaunchError::System { shard: 0, what, source };
     rlimit::raise_nofile().map_err(system("raising the limit of open descriptors"))?;
     keep_freed_memory_small();

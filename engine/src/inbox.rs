@@ -73,11 +73,7 @@ impl Inbox {
         if self.buf.capacity() - self.buf.len() >= wanted - self.unread_bytes() {
             return;
         }
-        if self.start > 0 {
-            self.buf.copy_within(self.start.., 0);
-            self.buf.truncate(self.buf.len() - self.start);
-            self.start = 0;
-        }
+        self.compact();
         if self.buf.capacity() < wanted {
             self.buf.reserve_exact(wanted - self.buf.len());
         }
@@ -103,10 +99,40 @@ impl Inbox {
         self.adapt(bytes, room);
     }
 
-    /// Appends bytes that were received elsewhere.
-    #[cfg(test)]
+    /// Capacity that [`Inbox::append`] of so many bytes would add.
+    pub(crate) fn growth_bytes(&self, bytes: usize) -> usize {
+        if self.buf.capacity() - self.buf.len() >= bytes {
+            return 0;
+        }
+        let wanted = (self.unread_bytes() + bytes).next_power_of_two().max(limits::IDLE_INPUT_BYTES);
+        wanted.saturating_sub(self.buf.capacity())
+    }
+
+    /// Appends bytes that were received elsewhere. Grows to a power of two, so that many small appends cost linear time.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
+        if self.buf.capacity() - self.buf.len() < bytes.len() {
+            self.compact();
+            let wanted = (self.buf.len() + bytes.len()).next_power_of_two().max(limits::IDLE_INPUT_BYTES);
+            self.buf.reserve_exact(wanted.saturating_sub(self.buf.len()));
+        }
         self.buf.extend_from_slice(bytes);
+    }
+
+    /// Gives back memory that an empty inbox kept from one unusually large request; for engines that only append.
+    #[inline]
+    pub(crate) fn relax(&mut self) {
+        if self.buf.capacity() > limits::MAX_READ_BYTES && self.buf.is_empty() {
+            self.buf = Vec::new();
+        }
+    }
+
+    /// Moves the unread bytes to the front.
+    fn compact(&mut self) {
+        if self.start > 0 {
+            self.buf.copy_within(self.start.., 0);
+            self.buf.truncate(self.buf.len() - self.start);
+            self.start = 0;
+        }
     }
 
     fn adapt(&mut self, bytes: usize, room: usize) {

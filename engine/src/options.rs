@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{fleet::Engine, limits};
+use crate::{address::Address, fleet::Engine, limits};
 
 /// Settings of each shard's ring or poller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,14 @@ pub enum OptionError {
         /// What would be right.
         wanted: &'static str,
     },
+    /// No device queue serves this address.
+    #[error(
+        "--napi-busy-poll: no device queue serves {address} (loopback and unix sockets have no NAPI id); use it over a NIC, or leave it out"
+    )]
+    NoNapi {
+        /// The listener's or target's address.
+        address: String,
+    },
     /// Two options that exclude each other.
     #[error("{one} and {other} exclude each other: {reason}")]
     Together {
@@ -121,6 +129,21 @@ impl EngineOptions {
             return Err(OptionError::Together { one: "--sqpoll", other: "--spin", reason });
         }
         Ok(())
+    }
+
+    /// Checks that busy polling is not asked for where there is nothing to poll.
+    ///
+    /// # Errors
+    /// [`OptionError::NoNapi`], naming the address.
+    pub fn check_addresses<'a>(&self, addresses: impl IntoIterator<Item = &'a Address>) -> Result<(), OptionError> {
+        let has_device = |address: &Address| match address {
+            Address::Tcp(address) => !address.ip().to_canonical().is_loopback(),
+            Address::Unix(_) => false,
+        };
+        match addresses.into_iter().find(|address| !has_device(address)) {
+            Some(address) if self.napi_busy_poll_us > 0 => Err(OptionError::NoNapi { address: address.to_string() }),
+            _ => Ok(()),
+        }
     }
 
     fn check_ranges(&self) -> Result<(), OptionError> {
@@ -184,6 +207,18 @@ mod tests {
         let sizes = EngineOptions { sq_entries: 64, ..default };
         assert_eq!(sizes.check(Engine::Monoio), Ok(()));
         assert!(sizes.check(Engine::Epoll).expect_err("no ring").to_string().contains("it has no ring"));
+    }
+
+    #[test]
+    fn busy_polling_needs_a_device() {
+        let options = EngineOptions { napi_busy_poll_us: 50, ..EngineOptions::default() };
+        let tcp = |text: &str| Address::Tcp(text.parse().expect("an address"));
+        assert_eq!(options.check_addresses(&[tcp("192.0.2.7:80"), tcp("0.0.0.0:80")]), Ok(()));
+        for address in [tcp("127.0.0.1:80"), tcp("[::1]:80"), Address::Unix("/run/x.sock".into())] {
+            let error = options.check_addresses([&address]).expect_err("nothing to poll").to_string();
+            assert!(error.contains(&address.to_string()), "{error}");
+            assert_eq!(EngineOptions::default().check_addresses([&address]), Ok(()));
+        }
     }
 
     #[test]

@@ -280,6 +280,54 @@ impl<S: Shard> Core<S> {
         self.settle();
     }
 
+    /// Bytes arrived that lie in memory of the engine's: shown to the protocol where they are, if nothing was kept before them.
+    /// For engines that lend no inbox to the kernel; the end of the peer's side is told by [`Core::received`] with 0.
+    #[inline]
+    pub(crate) fn received_from(&mut self, conn: Conn, bytes: &[u8]) {
+        let counts = self.counts();
+        counts.receives.add(1);
+        counts.received_bytes.add(bytes.len() as u64);
+        let slot = &mut self.slots[conn.index()];
+        match &mut slot.phase {
+            Phase::Open => {
+                let idle = slot.inbox.unread_bytes() == 0 && !slot.hold;
+                let may_speak = slot.more && slot.sending_since_ns.is_none();
+                if idle && !may_speak && bytes.len() >= slot.need {
+                    slot.inbox.relax();
+                    self.offer(conn, Some(bytes));
+                } else {
+                    self.keep(conn, bytes);
+                }
+                self.pump(conn);
+            }
+            Phase::Lingering { drained_bytes, .. } => {
+                *drained_bytes += bytes.len();
+                if *drained_bytes > limits::LINGER_BYTES {
+                    self.kill(conn, Cause::Finished);
+                }
+            }
+            // Nobody wants them any more.
+            Phase::Closing | Phase::Dead | Phase::Free | Phase::Connecting { .. } => {}
+        }
+        self.touch(conn);
+        self.settle();
+    }
+
+    /// How many bytes are waited for beyond those that have arrived; 0 when anything will do.
+    #[inline]
+    pub(crate) fn missing_bytes(&self, conn: Conn) -> usize {
+        let slot = &self.slots[conn.index()];
+        slot.need.saturating_sub(slot.inbox.unread_bytes())
+    }
+
+    /// Whether so much input waits for the protocol that nothing more should be received: the back-pressure of engines that
+    /// receive without being asked each time.
+    #[inline]
+    pub(crate) fn is_clogged(&self, conn: Conn) -> bool {
+        let slot = &self.slots[conn.index()];
+        slot.inbox.unread_bytes() >= limits::MAX_READ_BYTES && (slot.hold || slot.readable())
+    }
+
     /// A receive ended without news, interrupted say; the engine may begin another.
     pub(crate) fn not_received(&mut self, conn: Conn) {
         self.slots[conn.index()].receiving = false;
@@ -357,26 +405,35 @@ impl<S: Shard> Core<S> {
             if slot.receiving || !slot.readable() || (slot.more && !sending) {
                 break;
             }
-            if !self.offer(conn) {
-                break;
-            }
+            self.offer(conn, None);
+            break;
         }
         self.wind_down(conn);
         self.account(conn);
     }
 
-    /// Calls the protocol with the input; false when there is no use in calling it again now.
+    /// Calls the protocol with what is in the inbox, or with bytes that lie elsewhere and of which only the rest goes there.
     #[inline]
-    fn offer(&mut self, conn: Conn) -> bool {
+    fn offer(&mut self, conn: Conn, elsewhere: Option<&[u8]>) {
         let slot = &mut self.slots[conn.index()];
         let sending = slot.sending_since_ns.is_some();
         let eof = slot.eof;
         let memory_left_bytes = self.limits.max_memory_bytes.saturating_sub(self.held_bytes + self.shard.held_bytes());
         let mut cx = Cx { now_ns: self.now_ns, memory_left_bytes, wishes: &mut self.wishes };
         let out = if sending { None } else { Some(&mut slot.outbox) };
-        let taken = self.shard.data(conn, slot.inbox.unread(), eof, out, &mut cx);
-        slot.inbox.consume(taken.consumed);
+        let input = elsewhere.unwrap_or(slot.inbox.unread());
+        let taken = self.shard.data(conn, input, eof, out, &mut cx);
         slot.eof_told = eof;
+        match elsewhere {
+            None => slot.inbox.consume(taken.consumed),
+            Some(bytes) if taken.consumed < bytes.len() => self.keep(conn, &bytes[taken.consumed..]),
+            Some(_) => {}
+        }
+        let slot = &mut self.slots[conn.index()];
+        if slot.phase != Phase::Open {
+            // What was left over took the shard over its memory limit.
+            return;
+        }
         match taken.next {
             Next::Need(need) => {
                 // A protocol that asks for what it already has would never be called again.
@@ -385,23 +442,27 @@ impl<S: Shard> Core<S> {
                     // It waits for bytes that cannot come and has nothing to say.
                     self.kill(conn, Cause::PeerClosed);
                 }
-                false
             }
             Next::Hold => {
                 slot.hold = true;
                 slot.need = 0;
                 slot.eof_told = false;
-                false
             }
-            Next::Close => {
-                slot.phase = Phase::Closing;
-                false
-            }
-            Next::Abort => {
-                self.kill(conn, Cause::Finished);
-                false
-            }
+            Next::Close => slot.phase = Phase::Closing,
+            Next::Abort => self.kill(conn, Cause::Finished),
         }
+    }
+
+    /// Copies bytes that were received elsewhere into the inbox, or ends the connection that would take the shard over its
+    /// memory limit with them.
+    fn keep(&mut self, conn: Conn, bytes: &[u8]) {
+        let slot = &mut self.slots[conn.index()];
+        if slot.inbox.growth_bytes(bytes.len()) > self.memory_left_bytes() {
+            self.kill(conn, Cause::OverMemory);
+            return;
+        }
+        let slot = &mut self.slots[conn.index()];
+        slot.inbox.append(bytes);
     }
 
     /// Moves a closing connection on once its last bytes are out.

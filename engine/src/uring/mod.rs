@@ -1,7 +1,10 @@
 //! Our own engine: one ring per shard, and a loop that flushes submissions, drains completions into a list, runs the handlers,
 //! and flushes again. Nothing acts inside the drain.
 
+mod buffers;
+mod link;
 mod listening;
+mod mapping;
 mod ring;
 mod token;
 
@@ -15,9 +18,11 @@ use std::{
 use io_uring::{opcode, types};
 
 use self::{
+    buffers::Buffers,
+    link::{Link, MessageHeader},
     listening::Listening,
     ring::{Completion, Ring},
-    token::{GENERATIONS, Kind, Token},
+    token::{Kind, Token},
 };
 use crate::{
     address::{self, Address},
@@ -37,39 +42,34 @@ pub(crate) fn run<S: Shard>(mut lane: Lane, shard: S) -> Result<io::Result<S>, L
     let (ring, rung) = ladder::climb(|rung| Ring::new(rung, size), || HostFacts::read("/proc".as_ref()))
         .map_err(|source| LaunchError::Ring { shard: index, source })?;
     let (sq_entries, cq_entries) = ring.sizes();
+    let buffers = match Buffers::register(&ring.submitter(), lane.options.buffers, lane.options.buffer_bytes) {
+        Ok(buffers) => Some(buffers),
+        // Not known before 5.19, or charged to a memory limit: receives work without.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOMEM)) => None,
+        Err(source) => return Err(LaunchError::System { shard: index, what: "registering receive buffers", source }),
+    };
     lane.ready(Some(rung), sq_entries, cq_entries);
-    let mut worker = LeakOnPanic(ManuallyDrop::new(Worker::new(ring, lane, shard)));
+    let mut worker = LeakOnPanic(ManuallyDrop::new(Worker::new(ring, buffers, lane, shard)));
     if let Err(error) = worker.0.serve() {
         // Operations may still be in flight: what they point to must stay.
         return Ok(Err(error));
     }
     // SAFETY: taken once; the guard's own drop does nothing.
     let worker = unsafe { ManuallyDrop::take(&mut worker.0) };
-    let Worker { ring, core, .. } = worker;
+    let Worker { ring, buffers, core, .. } = worker;
+    // The ring first: until it is gone the kernel may know the buffers.
     drop(ring);
+    drop(buffers);
     Ok(Ok(core.into_shard()))
 }
 
 /// Operations in flight point into the worker: unless it ended in order it is leaked.
 struct LeakOnPanic<S>(ManuallyDrop<Worker<S>>);
 
-/// What the loop keeps for a connection beside the core's slot.
-#[derive(Default)]
-struct Link {
-    socket: Option<OwnedFd>,
-    generation: u32,
-    receiving: bool,
-    sending: bool,
-    connecting: bool,
-    let_go: bool,
-    /// The header of a vectored send; boxed so that it stays where it is.
-    message: Option<Box<MessageHeader>>,
-}
-
-struct MessageHeader(libc::msghdr);
-
 struct Worker<S> {
     ring: Ring,
+    /// `None` where the kernel has no provided-buffer rings or no multishot receive: then every receive is one of its own.
+    buffers: Option<Buffers>,
     core: Core<S>,
     links: Vec<Link>,
     listening: Listening,
@@ -78,15 +78,18 @@ struct Worker<S> {
     control_buffer: Box<[u8; MESSAGE_BYTES]>,
     control_have: usize,
     control_armed: bool,
+    /// Whether a multishot receive has ever brought bytes.
+    multishot_proven: bool,
     completions: Vec<Completion>,
     dirty: Vec<Conn>,
 }
 
 impl<S: Shard> Worker<S> {
-    fn new(ring: Ring, lane: Lane, shard: S) -> Self {
+    fn new(ring: Ring, buffers: Option<Buffers>, lane: Lane, shard: S) -> Self {
         let core = Core::new(shard, lane.limits, lane.board, lane.index, clock::now_ns());
         Worker {
             ring,
+            buffers,
             core,
             links: Vec::new(),
             listening: Listening::new(lane.listeners, lane.dealt, lane.deal_to),
@@ -95,6 +98,7 @@ impl<S: Shard> Worker<S> {
             control_buffer: Box::new([0; MESSAGE_BYTES]),
             control_have: 0,
             control_armed: false,
+            multishot_proven: false,
             completions: Vec::new(),
             dirty: Vec::new(),
         }
@@ -126,6 +130,9 @@ impl<S: Shard> Worker<S> {
                 self.handle(completion)?;
             }
             self.completions = completions;
+            if let Some(buffers) = &self.buffers {
+                buffers.publish();
+            }
             if now_ns >= self.core.next_tick_ns() {
                 self.core.tick();
             }
@@ -178,46 +185,83 @@ impl<S: Shard> Worker<S> {
                 return self.controlled(result);
             }
             Kind::Cancel => return Ok(()),
-            Kind::Receive | Kind::Send | Kind::Connect => {}
+            Kind::Receive | Kind::ReceiveInto | Kind::Send | Kind::Connect => {}
         }
         let conn = Conn(token.slot);
-        let Some(link) = self.links.get_mut(conn.index()).filter(|link| link.generation == token.generation) else {
-            // A completion of an earlier connection: never this one's business.
-            return Ok(());
-        };
+        let known = self.links.get(conn.index()).is_some_and(|link| link.generation == token.generation);
         match token.kind {
-            Kind::Receive => {
-                link.receiving = false;
-                if matches!(result, Err(libc::EINTR | libc::EAGAIN)) {
-                    self.core.not_received(conn);
-                    return Ok(());
-                }
-                if let Ok(bytes) = result {
-                    // SAFETY: the receive has ended and wrote that many bytes into the room it was lent.
-                    unsafe { self.core.inbox(conn).commit(bytes) };
-                }
-                self.core.received(conn, result);
-            }
+            Kind::Receive => self.received(conn, known, completion, result),
+            // A completion of an earlier connection: never this one's business.
+            _ if !known => {}
+            Kind::ReceiveInto => self.received_into(conn, result),
             Kind::Send => {
-                link.sending = false;
+                self.links[conn.index()].sending = false;
                 let result = if matches!(result, Err(libc::EINTR | libc::EAGAIN)) { Ok(0) } else { result };
                 self.core.sent(conn, result);
             }
-            _ => {
-                link.connecting = false;
-                let ended = match &link.socket {
-                    Some(socket) => address::finish_connect(socket)
-                        .and_then(|()| socket::set_nonblocking(socket.as_raw_fd(), false)),
-                    None => Err(io::Error::from_raw_os_error(libc::ENOTCONN)),
-                };
-                match ended {
-                    Ok(()) => self.core.connected(conn),
-                    Err(error) => self.core.connect_failed(conn, &error),
-                }
-                self.core.touch(conn);
-            }
+            _ => self.connected(conn),
         }
         Ok(())
+    }
+
+    /// A completion of a multishot receive. A buffer goes back in any case.
+    #[inline]
+    fn received(&mut self, conn: Conn, known: bool, completion: Completion, result: Result<usize, i32>) {
+        if known && !completion.more {
+            let link = &mut self.links[conn.index()];
+            link.armed = false;
+            link.cancelling = false;
+            self.core.touch(conn);
+        }
+        if let (Some(id), Some(buffers)) = (completion.buffer, self.buffers.as_mut()) {
+            if let (Ok(bytes @ 1..), true) = (result, known) {
+                self.core.received_from(conn, buffers.bytes(id, bytes));
+            }
+            buffers.give_back(id);
+        }
+        match result {
+            _ if !known => {}
+            Ok(0) => self.core.received(conn, Ok(0)),
+            Ok(_) => {}
+            Err(libc::ENOBUFS) => self.core.counts().buffers_exhausted.add(1),
+            // Ended without news: begun again when the connection is looked at.
+            Err(libc::ECANCELED | libc::EINTR | libc::EAGAIN) => {}
+            // Multishot receive came with 6.0.
+            Err(libc::EINVAL) if !self.multishot_proven => self.buffers = None,
+            Err(errno) => self.core.received(conn, Err(errno)),
+        }
+        self.multishot_proven |= result.is_ok();
+    }
+
+    fn received_into(&mut self, conn: Conn, result: Result<usize, i32>) {
+        let link = &mut self.links[conn.index()];
+        link.receiving = false;
+        if matches!(result, Err(libc::EINTR | libc::EAGAIN)) {
+            self.core.not_received(conn);
+            return;
+        }
+        if let Ok(bytes) = result {
+            link.note_received(bytes);
+            // SAFETY: the receive has ended and wrote that many bytes into the room it was lent.
+            unsafe { self.core.inbox(conn).commit(bytes) };
+        }
+        self.core.received(conn, result);
+    }
+
+    fn connected(&mut self, conn: Conn) {
+        let link = &mut self.links[conn.index()];
+        link.connecting = false;
+        let ended = match &link.socket {
+            Some(socket) => {
+                address::finish_connect(socket).and_then(|()| socket::set_nonblocking(socket.as_raw_fd(), false))
+            }
+            None => Err(io::Error::from_raw_os_error(libc::ENOTCONN)),
+        };
+        match ended {
+            Ok(()) => self.core.connected(conn),
+            Err(error) => self.core.connect_failed(conn, &error),
+        }
+        self.core.touch(conn);
     }
 
     fn link(&mut self, conn: Conn) -> &mut Link {
@@ -274,20 +318,49 @@ impl<S: Shard> Worker<S> {
             link.sending = true;
             self.begin_send(conn, fd)?;
         }
+        self.begin_receive(conn, fd)
+    }
+
+    /// Keeps a multishot receive armed, or begins one of its own: where there are no buffers, and for a connection that waits for
+    /// more bytes than some buffers hold, so that these arrive where they are kept.
+    #[inline]
+    fn begin_receive(&mut self, conn: Conn, fd: RawFd) -> io::Result<()> {
         let link = &mut self.links[conn.index()];
-        if !link.receiving && self.core.wants_receive(conn) {
-            let token = Token { kind: Kind::Receive, generation: link.generation, slot: conn.0 };
-            if let Some(inbox) = self.core.receive_into(conn) {
-                link.receiving = true;
-                let (at, room) = inbox.spare();
-                let room = u32::try_from(room).unwrap_or(u32::MAX);
-                let entry = opcode::Recv::new(types::Fd(fd), at, room).build().user_data(token.encode());
-                // SAFETY: the room lies on the heap, owned by the slot's inbox, which the core leaves alone until `received`;
-                // the worker outlives the ring's operations.
-                unsafe { self.ring.push(&entry)? };
-            }
+        if link.receiving {
+            return Ok(());
         }
-        Ok(())
+        link.note_missing(self.core.missing_bytes(conn));
+        let multishot = self.buffers.is_some() && !link.is_bulk();
+        if link.armed {
+            if !link.cancelling && (!multishot || self.core.is_clogged(conn)) {
+                link.cancelling = true;
+                let token = Token { kind: Kind::Receive, generation: link.generation, slot: conn.0 };
+                let cancel = Token { kind: Kind::Cancel, ..token };
+                let entry = opcode::AsyncCancel::new(token.encode()).build().user_data(cancel.encode());
+                // SAFETY: a cancellation points to no memory.
+                return unsafe { self.ring.push(&entry) };
+            }
+            return Ok(());
+        }
+        if !self.core.wants_receive(conn) {
+            return Ok(());
+        }
+        if multishot {
+            link.armed = true;
+            let token = Token { kind: Kind::Receive, generation: link.generation, slot: conn.0 };
+            let entry = opcode::RecvMulti::new(types::Fd(fd), buffers::GROUP).build().user_data(token.encode());
+            // SAFETY: the memory is the buffer ring's, which outlives the ring's operations.
+            return unsafe { self.ring.push(&entry) };
+        }
+        let token = Token { kind: Kind::ReceiveInto, generation: link.generation, slot: conn.0 };
+        let Some(inbox) = self.core.receive_into(conn) else { return Ok(()) };
+        link.receiving = true;
+        let (at, room) = inbox.spare();
+        let room = u32::try_from(room).unwrap_or(u32::MAX);
+        let entry = opcode::Recv::new(types::Fd(fd), at, room).build().user_data(token.encode());
+        // SAFETY: the room lies on the heap, owned by the slot's inbox, which the core leaves alone until `received`; the worker
+        // outlives the ring's operations.
+        unsafe { self.ring.push(&entry) }
     }
 
     fn begin_send(&mut self, conn: Conn, fd: RawFd) -> io::Result<()> {
@@ -313,17 +386,16 @@ impl<S: Shard> Worker<S> {
         unsafe { self.ring.push(&entry.user_data(token.encode())) }
     }
 
-    /// Shuts the socket down, and closes it once no operation is in flight.
+    /// Ends what is in flight by shutting the socket down, and closes it once nothing is.
     fn let_go(&mut self, conn: Conn, fd: RawFd) {
         let link = &mut self.links[conn.index()];
-        if !std::mem::replace(&mut link.let_go, true) && fd >= 0 {
-            socket::shut_both(fd);
-        }
-        if link.receiving || link.sending || link.connecting {
+        if link.is_busy() {
+            if !std::mem::replace(&mut link.let_go, true) && fd >= 0 {
+                socket::shut_both(fd);
+            }
             return;
         }
-        *link =
-            Link { generation: (link.generation + 1) % GENERATIONS, message: link.message.take(), ..Link::default() };
+        link.renew();
         self.core.release(conn);
     }
 
@@ -357,3 +429,6 @@ impl<S: Shard> Worker<S> {
         self.arm_control()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Accept = 1,
+    /// A multishot receive into provided buffers.
     Receive,
+    /// A receive of its own into the connection's inbox.
+    ReceiveInto,
     Send,
     Connect,
     Control,
@@ -37,10 +40,11 @@ impl Token {
         let kind = match data >> 56 {
             1 => Kind::Accept,
             2 => Kind::Receive,
-            3 => Kind::Send,
-            4 => Kind::Connect,
-            5 => Kind::Control,
-            6 => Kind::Cancel,
+            3 => Kind::ReceiveInto,
+            4 => Kind::Send,
+            5 => Kind::Connect,
+            6 => Kind::Control,
+            7 => Kind::Cancel,
             _ => return None,
         };
         Some(Token { kind, generation: (data >> 32) as u32 & (GENERATIONS - 1), slot: data as u32 })
@@ -53,7 +57,9 @@ mod tests {
 
     #[test]
     fn tokens_round_trip_and_others_are_none() {
-        for kind in [Kind::Accept, Kind::Receive, Kind::Send, Kind::Connect, Kind::Control, Kind::Cancel] {
+        for kind in
+            [Kind::Accept, Kind::Receive, Kind::ReceiveInto, Kind::Send, Kind::Connect, Kind::Control, Kind::Cancel]
+        {
             for (generation, slot) in [(0, 0), (GENERATIONS - 1, u32::MAX), (77, 12345)] {
                 let token = Token { kind, generation, slot };
                 assert_eq!(Token::decode(token.encode()), Some(token));

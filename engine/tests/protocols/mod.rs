@@ -1,4 +1,5 @@
 //! Small protocols that the contract's tests run.
+#![allow(dead_code, reason = "each test file uses its part of them")]
 
 use std::{
     io,
