@@ -80,11 +80,12 @@ counts! {
     receives,
     /// Sends completed, short ones included.
     sends,
-    /// Operations given to the kernel: submission queue entries on a ring; reads, writes, accepts and polls elsewhere.
+    /// Operations given to the kernel: submission queue entries on our own ring; calls of receive, send and accept on epoll; receives
+    /// and sends begun elsewhere.
     operations,
     /// Completions taken from the ring; 0 on engines without one.
     completions,
-    /// `io_uring_enter(2)` calls; 0 where the engine cannot see them (monoio) or has none.
+    /// Waits of a poller (`epoll_wait(2)`) or of a ring (`io_uring_enter(2)`); 0 where the engine cannot see them (monoio).
     enters,
     /// Turns in which the kernel held back completions because the queue was full (`IORING_SQ_CQ_OVERFLOW`); none is lost, but a
     /// run with any is not clean.

@@ -33,7 +33,7 @@ pub enum Engine {
     Monoio,
     /// Our own loop over one ring.
     Uring,
-    /// The monoio runtime on epoll.
+    /// Our own loop over one epoll instance.
     Epoll,
 }
 
@@ -355,8 +355,9 @@ fn run_shard<S: Shard>(lane: Lane, make: &impl Fn(usize) -> S, events: &Sender<E
         }
         let shard = make(index);
         match lane.engine {
-            Engine::Monoio | Engine::Epoll => crate::on_monoio::run(lane, shard),
+            Engine::Monoio => crate::on_monoio::run(lane, shard),
             Engine::Uring => crate::uring::run(lane, shard),
+            Engine::Epoll => crate::epoll::run(lane, shard),
         }
     }));
     let result = match result {

@@ -9,6 +9,7 @@ mod clock;
 mod control;
 mod core;
 mod cx;
+mod epoll;
 mod fleet;
 mod inbox;
 mod ladder;

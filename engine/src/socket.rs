@@ -25,6 +25,41 @@ pub(crate) fn is_exhausted(errno: i32) -> bool {
     matches!(errno, libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS)
 }
 
+/// Receives what is there, without waiting; 0 means that the peer closed its side. The error is an errno.
+///
+/// # Safety
+/// `room` bytes are writable at `at`, and nobody else uses them during the call.
+#[inline]
+pub(crate) unsafe fn receive(fd: RawFd, at: *mut u8, room: usize) -> Result<usize, i32> {
+    // SAFETY: the caller's promise.
+    moved(unsafe { libc::recv(fd, at.cast(), room, libc::MSG_DONTWAIT) })
+}
+
+/// Sends as much as there is room for, without waiting. The error is an errno.
+#[inline]
+pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> Result<usize, i32> {
+    // SAFETY: the slice is readable during the call.
+    moved(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) })
+}
+
+/// The same for several pieces in one call; at most 1024 (`IOV_MAX`).
+///
+/// # Safety
+/// Every piece is readable during the call.
+pub(crate) unsafe fn send_pieces(fd: RawFd, pieces: &mut [libc::iovec]) -> Result<usize, i32> {
+    // SAFETY: an all-zero msghdr is a valid empty one: no address, no control data.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = pieces.as_mut_ptr();
+    header.msg_iovlen = pieces.len() as _;
+    // SAFETY: the header lives until the call returns, and the pieces are readable (the caller's promise).
+    moved(unsafe { libc::sendmsg(fd, &header, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) })
+}
+
+#[inline]
+fn moved(result: libc::ssize_t) -> Result<usize, i32> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+}
+
 /// Shuts down the sending side: the peer sees the end after the bytes.
 pub(crate) fn shut_write(fd: RawFd) {
     // SAFETY: plain numbers; a failure (the peer is gone) needs no answer.

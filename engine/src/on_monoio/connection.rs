@@ -107,7 +107,7 @@ fn errno(error: io::Error) -> i32 {
 pub(super) async fn run<S: Shard>(state: Rc<State<S>>, conn: Conn, socket: OwnedFd) {
     let fd = socket.as_raw_fd();
     let Ok(stream) = lane::wrap(socket) else {
-        // Only a poller without room refuses; the slot is the core's to end.
+        // A ring refuses no descriptor today; if it ever does, the slot is the core's to end.
         state.with(Some(conn), |core| {
             core.received(conn, Err(libc::ENOMEM));
             core.release(conn);

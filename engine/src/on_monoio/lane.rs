@@ -24,9 +24,6 @@ use crate::{
     socket,
 };
 
-/// Connections accepted in a row before others get a turn.
-const ACCEPTS_PER_TURN: usize = 64;
-
 /// Shared by all tasks of one shard.
 pub(super) struct State<S> {
     core: RefCell<Core<S>>,
@@ -41,12 +38,11 @@ pub(super) struct State<S> {
     targets: Arc<[Address]>,
     deal_to: Vec<Remote>,
     next_deal: Cell<usize>,
-    epoll: bool,
     winding_down: Cell<bool>,
 }
 
 impl<S: Shard> State<S> {
-    pub(super) fn new(core: Core<S>, lane: &Lane, epoll: bool) -> io::Result<Self> {
+    pub(super) fn new(core: Core<S>, lane: &Lane) -> io::Result<Self> {
         Ok(State {
             core: RefCell::new(core),
             wakers: RefCell::new(Vec::new()),
@@ -60,7 +56,6 @@ impl<S: Shard> State<S> {
             targets: Arc::clone(&lane.targets),
             deal_to: lane.deal_to.iter().map(Remote::try_clone).collect::<io::Result<_>>()?,
             next_deal: Cell::new(0),
-            epoll,
             winding_down: Cell::new(false),
         })
     }
@@ -199,8 +194,8 @@ pub(super) fn unwrap(stream: UnixStream) -> OwnedFd {
 async fn accept<S: Shard>(state: Rc<State<S>>, listener: UnixStream, timer: UnixStream, Door { index, dealt }: Door) {
     let fd = listener.as_raw_fd();
     while !state.core().ending() && listener.readable(false).await.is_ok() {
-        for _ in 0..ACCEPTS_PER_TURN {
-            match socket::accept(fd, state.epoll) {
+        for _ in 0..limits::ACCEPTS_PER_TURN {
+            match socket::accept(fd, false) {
                 Ok(socket) => state.place(socket, index, dealt),
                 Err(error) if error.raw_os_error().is_some_and(socket::is_exhausted) => {
                     state.core().counts().accept_pauses.add(1);
@@ -255,7 +250,7 @@ async fn connect<S: Shard>(state: Rc<State<S>>, conn: Conn, target: usize) {
     }
     state.register(conn, None);
     let socket = unwrap(stream);
-    let ready = address::finish_connect(&socket).and_then(|()| socket::set_nonblocking(fd, state.epoll));
+    let ready = address::finish_connect(&socket).and_then(|()| socket::set_nonblocking(fd, false));
     match ready {
         Ok(()) => {
             state.with(Some(conn), |core| core.connected(conn));
@@ -304,12 +299,7 @@ async fn listen_to_control<S: Shard>(state: Rc<State<S>>, control: UnixStream) {
             have = 0;
             match Message::decode(&partial) {
                 Some(Message::Drain) => state.with(None, Core::drain),
-                Some(Message::Adopt { fd, listener }) => {
-                    let socket = control::own(fd);
-                    if socket::set_nonblocking(fd, state.epoll).is_ok() {
-                        state.adopt(socket, listener as usize);
-                    }
-                }
+                Some(Message::Adopt { fd, listener }) => state.adopt(control::own(fd), listener as usize),
                 None => {}
             }
         }

@@ -1,4 +1,4 @@
-//! The engine on the monoio runtime: io_uring with the best setup flags the kernel grants, or epoll.
+//! The engine on the monoio runtime: io_uring with the best setup flags the kernel grants.
 //!
 //! One task per connection polls at most one receive and one send side by side; neither future is ever dropped before it is
 //! done, because a dropped read loses bytes. Deadlines shut the socket down, and the operations end by themselves. Time is one
@@ -9,48 +9,27 @@ mod lane;
 
 use std::{io, rc::Rc};
 
-use monoio::{Buildable, IoUringDriver, LegacyDriver, Runtime, RuntimeBuilder};
+use monoio::{Buildable, IoUringDriver, Runtime, RuntimeBuilder};
 
 use crate::{
-    clock,
+    EngineOptions, clock,
     core::Core,
-    fleet::{Engine, Lane, LaunchError},
+    fleet::{Lane, LaunchError},
     ladder::{self, HostFacts, Rung},
     shard::Shard,
 };
 
 /// Runs a shard until it has ended and returns its protocol; the outer error is for what stands in the way of a start.
 pub(crate) fn run<S: Shard>(mut lane: Lane, shard: S) -> Result<io::Result<S>, LaunchError> {
-    let index = lane.index;
-    match lane.engine {
-        Engine::Epoll => {
-            let runtime = build::<LegacyDriver>(RuntimeBuilder::new()).map_err(|source| LaunchError::System {
-                shard: index,
-                what: "making an epoll instance",
-                source,
-            })?;
-            lane.ready(None, 0, 0);
-            Ok(drive(runtime, lane, shard, true))
-        }
-        _ => {
-            let size = lane.options;
-            let (runtime, rung) = ladder::climb(|rung| ring(rung, size), || HostFacts::read("/proc".as_ref()))
-                .map_err(|source| LaunchError::Ring { shard: index, source })?;
-            lane.ready(Some(rung), size.sq_entries.next_power_of_two(), size.cq_entries.next_power_of_two());
-            Ok(drive(runtime, lane, shard, false))
-        }
-    }
-}
-
-fn build<D>(builder: RuntimeBuilder<D>) -> io::Result<Runtime<D>>
-where
-    D: Buildable,
-{
-    D::build(builder)
+    let size = lane.options;
+    let (runtime, rung) = ladder::climb(|rung| build(rung, size), || HostFacts::read("/proc".as_ref()))
+        .map_err(|source| LaunchError::Ring { shard: lane.index, source })?;
+    lane.ready(Some(rung), size.sq_entries.next_power_of_two(), size.cq_entries.next_power_of_two());
+    Ok(drive(runtime, lane, shard))
 }
 
 /// One try at a runtime over a ring with these flags.
-fn ring(rung: Rung, size: crate::EngineOptions) -> io::Result<Runtime<IoUringDriver>> {
+fn build(rung: Rung, size: EngineOptions) -> io::Result<Runtime<IoUringDriver>> {
     let mut setup = io_uring_06::IoUring::builder();
     setup.setup_cqsize(size.cq_entries.next_power_of_two()).setup_clamp();
     if rung.single_issuer {
@@ -62,15 +41,12 @@ fn ring(rung: Rung, size: crate::EngineOptions) -> io::Result<Runtime<IoUringDri
     if rung.coop_taskrun {
         setup.setup_coop_taskrun();
     }
-    build::<IoUringDriver>(RuntimeBuilder::new().with_entries(size.sq_entries).uring_builder(setup))
+    IoUringDriver::build(RuntimeBuilder::new().with_entries(size.sq_entries).uring_builder(setup))
 }
 
-fn drive<S: Shard, D>(mut runtime: Runtime<D>, lane: Lane, shard: S, epoll: bool) -> io::Result<S>
-where
-    D: monoio::Driver,
-{
+fn drive<S: Shard>(mut runtime: Runtime<IoUringDriver>, lane: Lane, shard: S) -> io::Result<S> {
     let core = Core::new(shard, lane.limits, lane.board.clone(), lane.index, clock::now_ns());
-    let state = Rc::new(lane::State::new(core, &lane, epoll)?);
+    let state = Rc::new(lane::State::new(core, &lane)?);
     // Operations in flight point into the state's buffers: on a panic it must outlive the ring, so it is leaked.
     let guard = LeakOnPanic(Some(Rc::clone(&state)));
     runtime.block_on(lane::serve(Rc::clone(&state), lane))?;
