@@ -1,6 +1,6 @@
-//! ZAP frames and HTTP/1.1 messages to meaning and back.
+//! ZAP frames, HTTP/1.1 messages and the frames of the floor wire to meaning and back.
 //!
-//! Owns every rule about the bytes of both wires. Does no I/O, keeps no clock and holds no connection: each
+//! Owns every rule about the bytes of these wires. Does no I/O, keeps no clock and holds no connection: each
 //! reader is a pure function of a byte slice, and each writer appends to a caller's `Vec<u8>`. Readers borrow from
 //! their input and allocate nothing; writers allocate only where the output has to grow.
 //!
@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod floor;
 pub mod http;
 pub mod limits;
 pub mod rpc;

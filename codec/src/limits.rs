@@ -1,4 +1,4 @@
-//! Every bound of the ZAP half, with its unit and its reason. The HTTP half keeps its own beside its readers.
+//! Every bound of the ZAP half and of the floor wire, with its unit and its reason. The HTTP half keeps its own beside its readers.
 
 /// Bytes of the big-endian length that stands before each frame (ZAP wire §1).
 pub const PREFIX_BYTES: usize = 4;
@@ -22,3 +22,11 @@ pub const RECORD_SECTION_BYTES: usize = 32;
 /// Bytes that a pair takes at least, its two lengths. A block's walk is thereby bounded by its bytes, whatever count
 /// it announces.
 pub const MIN_PAIR_BYTES: usize = 8;
+
+/// Bytes of a request on the floor wire, its length included. The server waits for all of it, so it is kept far below what a ZAP
+/// frame may have; 1 MiB is more than any request that a baseline was wanted for.
+pub const MAX_FLOOR_REQUEST_BYTES: usize = 1024 * 1024;
+
+/// Bytes of a reply on the floor wire, its length included. It is sent from shared memory, so the bound is only one of work: a peer
+/// pays 8 bytes for it.
+pub const MAX_FLOOR_REPLY_BYTES: usize = 16 * 1024 * 1024;

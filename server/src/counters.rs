@@ -32,6 +32,8 @@ counts! {
     zap_requests,
     /// Requests answered on http, errors included.
     http_requests,
+    /// Requests answered on floor.
+    floor_requests,
     /// Answers with a status of 400 to 499.
     answers_4xx,
     /// Answers with a status of 500 and more.
@@ -49,9 +51,9 @@ counts! {
 }
 
 impl RequestFigures {
-    /// Requests on both wires.
+    /// Requests on all wires.
     pub fn requests(&self) -> u64 {
-        self.zap_requests.wrapping_add(self.http_requests)
+        self.zap_requests.wrapping_add(self.http_requests).wrapping_add(self.floor_requests)
     }
 }
 

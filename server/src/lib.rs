@@ -1,4 +1,4 @@
-//! Routes, the server side of both wires, and what they count.
+//! Routes, the server side of each wire, and what they count.
 //!
 //! Owns what a request is answered with. Must not touch a socket or a clock: bytes and times come from the engine, the
 //! wall clock is a function passed in and asked once a second. One [`ServerShard`] per thread holds a reused context per
@@ -10,6 +10,7 @@ mod answer;
 mod context;
 mod counters;
 mod date;
+mod floor_wire;
 mod handlers;
 mod http_body;
 mod http_wire;

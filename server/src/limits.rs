@@ -30,8 +30,11 @@ pub const KEPT_SCRATCH_BYTES: usize = 64 * 1024;
 /// `i` of an answer is letter `i mod 26` however often the pattern is repeated.
 pub const PATTERN_BYTES: usize = 26 * 2520;
 
-/// Pattern bytes up to which a copy costs less than a piece of its own in a vectored send.
+/// Pattern or padding bytes up to which a copy costs less than a piece of its own in a vectored send.
 pub const MAX_COPIED_PATTERN_BYTES: usize = 1024;
+
+/// Bytes of the constant that replies on the floor wire are cut from; a longer reply is several pieces of it, none of them copied.
+pub const PADDING_BYTES: usize = 64 * 1024;
 
 /// Largest `n` of `/bytes/{n}`, in bytes: half of what a ZAP frame can carry.
 pub const MAX_ANSWER_BODY_BYTES: usize = 32 * 1024 * 1024;

@@ -1,5 +1,5 @@
-//! Where to listen, as a person writes it: `zap://HOST:PORT`, `http://HOST:PORT`, `zap+unix:/path`, `http+unix:/path`, or a
-//! bare `HOST:PORT` or `:PORT`, which means zap.
+//! Where to listen, as a person writes it: `zap://HOST:PORT`, `http://HOST:PORT`, `floor://HOST:PORT`, `zap+unix:/path`,
+//! `http+unix:/path`, `floor+unix:/path`, or a bare `HOST:PORT` or `:PORT`, which means zap.
 //!
 //! Owns reading and printing. Must not bind; the only thing it asks the system is a host name's address.
 
@@ -28,7 +28,9 @@ pub struct Listen {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ListenUrlError {
     /// A scheme that is not served.
-    #[error("cannot listen on {url:?}: scheme {scheme:?} is not served; use zap://, http://, zap+unix: or http+unix:")]
+    #[error(
+        "cannot listen on {url:?}: scheme {scheme:?} is not served; use zap://, http://, floor://, or zap+unix:, http+unix:, floor+unix:"
+    )]
     Scheme {
         /// The text given.
         url: String,
@@ -66,7 +68,7 @@ pub enum ListenUrlError {
 }
 
 impl Listen {
-    /// What is served when nothing is asked for: both wires on loopback.
+    /// What is served when nothing is asked for: zap and http on loopback.
     pub fn defaults() -> Vec<Listen> {
         let loopback = |port| Address::Tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
         vec![Listen { wire: Wire::Zap, address: loopback(9653) }, Listen { wire: Wire::Http, address: loopback(8080) }]
@@ -86,7 +88,7 @@ impl FromStr for Listen {
     type Err = ListenUrlError;
 
     fn from_str(url: &str) -> Result<Self, ListenUrlError> {
-        for wire in [Wire::Zap, Wire::Http] {
+        for wire in Wire::ALL {
             let Some(rest) = url.strip_prefix(wire.scheme()) else { continue };
             if let Some(path) = rest.strip_prefix("+unix:") {
                 let path = path.strip_prefix("//").unwrap_or(path);
@@ -147,6 +149,8 @@ mod tests {
             ("zap+unix:/run/z.sock", "zap+unix:/run/z.sock"),
             ("http+unix:relative.sock", "http+unix:relative.sock"),
             ("zap+unix:///run/z.sock", "zap+unix:/run/z.sock"),
+            ("floor://127.0.0.1:9654", "floor://127.0.0.1:9654"),
+            ("floor+unix:/run/f.sock", "floor+unix:/run/f.sock"),
         ] {
             let listen: Listen = text.parse().unwrap();
             assert_eq!(listen.to_string(), printed, "{text}");
@@ -161,6 +165,9 @@ mod tests {
         for (text, part) in [
             ("https://127.0.0.1:443", "scheme \"https\""),
             ("tcp+unix:/x", "scheme \"tcp\""),
+            ("floors://127.0.0.1:1", "use zap://, http://, floor://"),
+            ("floor://127.0.0.1", "needs a port"),
+            ("floor://127.0.0.1:9654/111/114", "nothing may stand around"),
             ("zap://127.0.0.1", "needs a port"),
             ("", "needs a port"),
             ("127.0.0.1:", "needs a port"),
@@ -180,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn both_wires_on_loopback_by_default() {
+    fn zap_and_http_on_loopback_by_default() {
         let texts: Vec<String> = Listen::defaults().iter().map(Listen::to_string).collect();
         assert_eq!(texts, ["zap://127.0.0.1:9653", "http://127.0.0.1:8080"]);
     }

@@ -1,4 +1,4 @@
-//! One shard of the server: the engine's contract over the two wires, and one coarse look at all deadlines.
+//! One shard of the server: the engine's contract over the wires, and one coarse look at all deadlines.
 
 use std::{io, sync::Arc, time::SystemTime};
 
@@ -6,7 +6,7 @@ use engine::{Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
 
 use crate::{
     context::{Context, Waiting},
-    http_wire,
+    floor_wire, http_wire,
     limits::SCAN_INTERVAL_NS,
     options::ServerOptions,
     service::Service,
@@ -101,6 +101,7 @@ impl Shard for ServerShard {
         match context.wire {
             Wire::Zap => zap_wire::data(context, &mut self.service, input, out, cx),
             Wire::Http => http_wire::data(context, &mut self.service, input, out, cx),
+            Wire::Floor => floor_wire::data(context, &self.service, input, out, cx),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The two wires. A listener's scheme decides, never the first bytes of a peer.
+//! The wires. A listener's scheme decides, never the first bytes of a peer.
 
 use std::fmt;
 
@@ -9,14 +9,20 @@ pub enum Wire {
     Zap,
     /// HTTP/1.1 and 1.0.
     Http,
+    /// Frames that carry the length of the reply they want: the baseline of the other two.
+    Floor,
 }
 
 impl Wire {
+    /// Every wire, in the order of the help texts.
+    pub const ALL: [Wire; 3] = [Wire::Zap, Wire::Http, Wire::Floor];
+
     /// The scheme of its addresses.
     pub fn scheme(self) -> &'static str {
         match self {
             Wire::Zap => "zap",
             Wire::Http => "http",
+            Wire::Floor => "floor",
         }
     }
 }

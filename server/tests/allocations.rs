@@ -6,7 +6,7 @@ mod driver;
 
 use std::{sync::Arc, time::SystemTime};
 
-use driver::frame;
+use driver::{floor_frame, frame};
 use engine::{Board, Cause, Conn, Cx, Origin, Outbox, Shard, Wishes};
 use server::{Published, ServerOptions, ServerShard, Wire};
 
@@ -136,9 +136,26 @@ fn no_request_on_zap_allocates() {
 }
 
 #[test]
+fn no_request_on_floor_allocates() {
+    let large = floor_frame(64 * 1024, 1 << 20);
+    for (name, input) in [
+        ("as zap's health", floor_frame(111, 114)),
+        ("as zap's health x 16", floor_frame(111, 114).repeat(16)),
+        ("smallest", floor_frame(8, 4)),
+        ("1 MiB back", large.clone()),
+        ("in turns", [floor_frame(8, 4), large, floor_frame(1000, 1000)].concat()),
+    ] {
+        assert_eq!(Bench::new(Wire::Floor).allocations(&[&input]), 0, "{name}");
+    }
+}
+
+#[test]
 fn no_connection_after_the_first_allocates() {
-    for (wire, input) in [(Wire::Http, http("GET", "/health", "", "")), (Wire::Zap, frame("GET", "/health", &[], b""))]
-    {
+    for (wire, input) in [
+        (Wire::Http, http("GET", "/health", "", "")),
+        (Wire::Zap, frame("GET", "/health", &[], b"")),
+        (Wire::Floor, floor_frame(111, 114)),
+    ] {
         let mut bench = Bench::new(wire);
         bench.allocations(&[&input]);
         let before = counting::of_this_thread();

@@ -14,6 +14,7 @@ fn health(wire: Wire) -> Vec<u8> {
     match wire {
         Wire::Zap => frame("GET", "/health", &[], b""),
         Wire::Http => get("/health").into_bytes(),
+        Wire::Floor => floor_frame(111, 114),
     }
 }
 
@@ -21,6 +22,7 @@ fn ask_for(wire: Wire, target: &str) -> Vec<u8> {
     match wire {
         Wire::Zap => frame("GET", target, &[], b""),
         Wire::Http => get(target).into_bytes(),
+        Wire::Floor => unreachable!("the floor wire has no routes"),
     }
 }
 
@@ -28,9 +30,14 @@ fn read(wire: Wire, bytes: &[u8]) -> Vec<Reply> {
     match wire {
         Wire::Zap => zap_replies(bytes),
         Wire::Http => replies(bytes),
+        Wire::Floor => floor_replies(bytes)
+            .into_iter()
+            .map(|bytes| Reply { status: 200, headers: Vec::new(), body: vec![0; bytes] })
+            .collect(),
     }
 }
 
+/// The wires that have routes.
 const WIRES: [Wire; 2] = [Wire::Zap, Wire::Http];
 
 #[test]
@@ -71,7 +78,7 @@ fn answers_wait_for_room_and_keep_their_order() {
 
 #[test]
 fn a_peer_that_sends_without_end_gets_a_bounded_turn() {
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let mut driver = Driver::plain();
         driver.budget_bytes = 1 << 30;
         let conn = driver.open(wire);
@@ -85,7 +92,7 @@ fn a_peer_that_sends_without_end_gets_a_bounded_turn() {
 
 #[test]
 fn nothing_is_lost_while_a_send_is_in_flight() {
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let mut driver = Driver::plain();
         let conn = driver.open(wire);
         driver.stick(conn, true);
@@ -137,7 +144,7 @@ fn b23_a_body_that_takes_too_long_is_answered_and_closed() {
 
 #[test]
 fn an_idle_connection_is_closed_in_silence_and_a_busy_one_is_not() {
-    for wire in WIRES {
+    for wire in Wire::ALL {
         let mut driver = Driver::plain();
         let (busy, idle) = (driver.open(wire), driver.open(wire));
         for _ in 0..10 {

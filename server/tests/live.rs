@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use driver::{frame, prefixed, replies, vector};
+use driver::{floor_frame, frame, prefixed, replies, vector};
 use engine::Engine;
 use server::{Listen, Running, StartError, StartOptions, start};
 
@@ -34,17 +34,25 @@ fn connect(url: &str) -> TcpStream {
 }
 
 #[test]
-fn every_engine_serves_both_wires_and_ends_when_told() {
+fn every_engine_serves_every_wire_and_ends_when_told() {
     for engine in Engine::ALL {
         let path = std::env::temp_dir().join(format!("zapring-live-{}-{engine}.sock", std::process::id()));
         let unix = format!("zap+unix:{}", path.display());
-        let running = serve(engine, &["zap://127.0.0.1:0", "http://127.0.0.1:0", &unix]);
+        let floor_path = path.with_extension("floor");
+        let floor_unix = format!("floor+unix:{}", floor_path.display());
+        let running =
+            serve(engine, &["zap://127.0.0.1:0", "http://127.0.0.1:0", &unix, "floor://127.0.0.1:0", &floor_unix]);
         let urls = running.urls();
         assert!(urls.iter().all(|url| !url.ends_with(":0")), "{urls:?}");
         let (ask, golden) = (frame("GET", "/health", &[], b""), prefixed(&vector("resp_200_ok")));
         let zap = connect(&urls[0]);
         assert_eq!(exchange(&zap, &ask.repeat(3), golden.len() * 3), golden.repeat(3), "{engine}");
         assert_eq!(exchange(UnixStream::connect(&path).unwrap(), &ask, golden.len()), golden, "{engine}");
+        let (ask, reply) = (floor_frame(111, 114), [&[0, 0, 0, 110][..], &[0; 110]].concat());
+        assert_eq!(exchange(connect(&urls[3]), &ask.repeat(3), 3 * 114), reply.repeat(3), "{engine}");
+        assert_eq!(exchange(UnixStream::connect(&floor_path).unwrap(), &ask, 114), reply, "{engine}");
+        let large = exchange(connect(&urls[3]), &floor_frame(1 << 20, 1 << 20), 1 << 20);
+        assert_eq!(driver::floor_replies(&large), [1 << 20], "{engine}");
 
         let mut http = connect(&urls[1]);
         let stats = b"GET /stats HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -53,6 +61,7 @@ fn every_engine_serves_both_wires_and_ends_when_told() {
         http.read_to_end(&mut answer).unwrap();
         let stats: serde_json::Value = serde_json::from_slice(&replies(&answer)[0].body).unwrap();
         assert_eq!((stats["engine"].as_str(), &stats["requests"]["zap_requests"]), (Some(engine.name()), &4.into()));
+        assert_eq!(stats["requests"]["floor_requests"], 5);
         assert!(stats["connections"]["connections_open"].as_u64() >= Some(2), "{stats}");
         let stats: serde_json::Value = serde_json::from_str(&running.stats_json()).unwrap();
         assert_eq!(stats["requests"]["http_requests"], 1);
@@ -61,7 +70,7 @@ fn every_engine_serves_both_wires_and_ends_when_told() {
         running.stop();
         running.join().unwrap_or_else(|errors| panic!("{engine}: {errors:?}"));
         assert!(told.elapsed() < Duration::from_secs(1), "{engine}: {:?}", told.elapsed());
-        assert!(!path.exists(), "{engine} leaves its socket behind");
+        assert!(!path.exists() && !floor_path.exists(), "{engine} leaves a socket behind");
         drop(zap);
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn answer<'a>(
         Route::Rpc => match request.wire {
             Wire::Zap => rpc::record(request.body, scratch),
             Wire::Http => rpc::json(request.body, scratch),
+            Wire::Floor => unreachable!("the floor wire has no routes"),
         },
         Route::NotFound => Answer::text(404, b"not found"),
         Route::NotAllowed(allow) => Answer { allow: Some(allow), ..Answer::text(405, b"method not allowed") },

@@ -61,7 +61,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(options: ServerOptions) -> Self {
-        let options = Arc::new(ServerOptions { wires: vec![Wire::Zap, Wire::Http], ..options });
+        let options = Arc::new(ServerOptions { wires: Wire::ALL.to_vec(), ..options });
         let published = Arc::new(Published::new(Arc::new(Board::new(1)), 1));
         let mut driver = Driver {
             shard: ServerShard::new(0, options, Arc::clone(&published), wall),
@@ -112,7 +112,7 @@ impl Driver {
         let index = free.unwrap_or(self.lines.len());
         self.add(index);
         let conn = Conn::new(index as u32);
-        let listener = usize::from(wire == Wire::Http);
+        let listener = Wire::ALL.iter().position(|served| *served == wire).expect("every wire is served");
         self.call(|shard, cx| shard.open(conn, Origin::Accepted { listener }, cx));
         self.pump(conn);
         conn
@@ -351,6 +351,25 @@ pub(crate) fn replies(mut bytes: &[u8]) -> Vec<Reply> {
     let mut all = Vec::new();
     while !bytes.is_empty() {
         all.push(next_reply(&mut bytes, false));
+    }
+    all
+}
+
+/// A request on the floor wire.
+pub(crate) fn floor_frame(request_bytes: usize, reply_bytes: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    codec::floor::Sizes { request_bytes, reply_bytes }.write_request(&mut out).expect("within bounds");
+    out
+}
+
+/// The sizes of all replies on the floor wire.
+pub(crate) fn floor_replies(mut bytes: &[u8]) -> Vec<usize> {
+    let mut all = Vec::new();
+    while !bytes.is_empty() {
+        let reply_bytes = codec::floor::reply_bytes(bytes).expect("within bounds").expect("a whole length");
+        assert!(bytes[4..reply_bytes].iter().all(|byte| *byte == 0), "padding of zeros");
+        bytes = &bytes[reply_bytes..];
+        all.push(reply_bytes);
     }
     all
 }

@@ -4,14 +4,14 @@
 //! Counted by callgrind, which needs no hardware counters; the difference of two run lengths leaves out the start:
 //!
 //! ```text
-//! cargo build --release -p server --example instructions
+//! cargo build --release -p server --example server_instructions
 //! for n in 10000 20000; do
-//!   valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/instructions http /health $n 1
+//!   valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/server_instructions http /health $n 1
 //! done
 //! ```
 //!
-//! Arguments: wire (`zap` or `http`), target, turns, requests pipelined per turn (default 1). `/echo` is posted a body of 128
-//! bytes, `/rpc` the sample call. A turn is one `data` and one `fill`. Instructions per request =
+//! Arguments: wire (`zap`, `http` or `floor`), target (none on floor, give `-`), turns, requests pipelined per turn (default 1).
+//! `/echo` is posted a body of 128 bytes, `/rpc` the sample call. A turn is one `data` and one `fill`. Instructions per request =
 //! (Collected of 20000 - Collected of 10000) / 10000 / pipelined. `all` instead of a wire does it all, given `valgrind`.
 
 use std::{env, process::Command, sync::Arc, time::SystemTime};
@@ -38,6 +38,11 @@ fn request(wire: Wire, target: &str) -> Vec<u8> {
     let body = body(wire, target);
     let method = if body.is_empty() { "GET" } else { "POST" };
     match wire {
+        Wire::Floor => {
+            let mut out = Vec::new();
+            codec::floor::Sizes::default().write_request(&mut out).expect("within bounds");
+            out
+        }
         Wire::Zap => {
             let mut out = Vec::new();
             let headers = [("Host", "localhost"), ("Content-Type", "application/zap")];
@@ -94,8 +99,9 @@ fn counted(wire: &str, target: &str, turns: u64, pipelined: usize) -> u64 {
 
 fn all() {
     println!("{:<6}{:<14}{:>14}{:>18}", "wire", "target", "alone", "16 pipelined");
-    for wire in ["zap", "http"] {
-        for target in ["/health", "/plaintext", "/json", "/echo", "/rpc", "/bytes/1024", "/none"] {
+    let targets = ["/health", "/plaintext", "/json", "/echo", "/rpc", "/bytes/1024", "/none"];
+    for (wire, targets) in [("floor", &["-"][..]), ("zap", &targets), ("http", &targets)] {
+        for target in targets {
             let per_request = |pipelined| {
                 let (low, high) = (counted(wire, target, 2000, pipelined), counted(wire, target, 4000, pipelined));
                 (high - low) as f64 / 2000.0 / pipelined as f64
@@ -111,8 +117,9 @@ fn main() {
     let wire = match word(0) {
         Some("zap") => Wire::Zap,
         Some("http") => Wire::Http,
+        Some("floor") => Wire::Floor,
         Some("all") => return all(),
-        _ => panic!("usage: instructions zap|http TARGET [TURNS [PIPELINED]], or instructions all"),
+        _ => panic!("usage: instructions zap|http|floor TARGET [TURNS [PIPELINED]], or instructions all"),
     };
     let number = |index, default| word(index).map_or(default, |text| text.parse().expect("a number"));
     let target = word(1).unwrap_or("/health");
