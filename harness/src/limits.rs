@@ -32,3 +32,12 @@ pub const MAX_LEVELS: usize = 64;
 
 /// Most connections of a level: as many as there are descriptors on a large host.
 pub const MAX_CONNECTIONS: u32 = 10_000_000;
+
+/// Fewest rounds of a sweep: a ratio of fewer pairs has no interval.
+pub const MIN_ROUNDS: u32 = 3;
+
+/// Most rounds of a sweep: a night of two-second runs.
+pub const MAX_ROUNDS: u32 = 1000;
+
+/// Most settings of a sweep, the base and its repetition included: with more, some will look better by chance.
+pub const MAX_SETTINGS: usize = 64;

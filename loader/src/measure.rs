@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::{Board, ShardFigures};
 use results::{Histogram, Outcome};
 
-use crate::{outcome::Tally, wire::Answer};
+use crate::outcome::Tally;
 
 /// Statuses below this are counted in a table, others (possible on ZAP only) in a map.
 const TABLE: usize = 1000;
@@ -87,19 +87,27 @@ impl Measure {
         if sent_ns >= self.from_ns { &mut self.measured } else { &mut self.warmup }
     }
 
-    /// A complete answer to a request sent at `sent_ns`.
+    /// A complete answer to a request sent at `sent_ns`, with its status where its wire has one.
     #[inline]
-    pub(crate) fn answered(&mut self, sent_ns: u64, now_ns: u64, outcome: Outcome, answer: &Answer) {
+    pub(crate) fn answered(
+        &mut self,
+        sent_ns: u64,
+        now_ns: u64,
+        outcome: Outcome,
+        status: Option<u16>,
+        body_bytes: u64,
+    ) {
         if sent_ns < self.from_ns {
             self.warmup.ended(outcome, 1);
             return;
         }
         self.measured.ended(outcome, 1);
         self.latency.record(now_ns.saturating_sub(sent_ns));
-        self.body_bytes += answer.body_bytes;
-        match self.statuses.get_mut(usize::from(answer.status)) {
+        self.body_bytes += body_bytes;
+        let Some(status) = status else { return };
+        match self.statuses.get_mut(usize::from(status)) {
             Some(count) => *count += 1,
-            None => *self.odd_statuses.entry(answer.status).or_default() += 1,
+            None => *self.odd_statuses.entry(status).or_default() += 1,
         }
     }
 

@@ -95,6 +95,14 @@ pub enum PlanError {
         /// Cores given.
         cores: usize,
     },
+    /// A part of a request that floor frames do not have.
+    #[error(
+        "{option} means nothing on floor: its frames have no method, header, body or status; their sizes stand in the URL, as in floor://127.0.0.1:9654/111/114"
+    )]
+    NotOnFloor {
+        /// The option as it is typed.
+        option: &'static str,
+    },
     /// A number outside its range.
     #[error("{what} is {given}: it must be from {least} to {most}")]
     OutOfRange {
@@ -157,6 +165,7 @@ impl LoadPlan {
                 return Err(PlanError::OutOfRange { what, given, least, most });
             }
         }
+        self.check_floor()?;
         if self.connections < self.threads {
             let (connections, threads) = (self.connections, self.threads);
             return Err(PlanError::FewerConnectionsThanThreads { connections, threads });
@@ -167,9 +176,27 @@ impl LoadPlan {
         Ok(())
     }
 
-    /// The method that is sent.
+    /// Refuses what the frames of the floor wire have no place for.
+    fn check_floor(&self) -> Result<(), PlanError> {
+        if self.target.wire.floor_sizes().is_none() {
+            return Ok(());
+        }
+        let given = [
+            ("-m", self.method.is_some()),
+            ("-H", !self.headers.is_empty()),
+            ("a body (-b, -f)", !self.body.is_empty()),
+            ("--expect", self.expect != Expect::default()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(PlanError::NotOnFloor { option }),
+            None => Ok(()),
+        }
+    }
+
+    /// The method that is sent; none on floor.
     pub fn method(&self) -> &str {
         match &self.method {
+            _ if self.target.wire.floor_sizes().is_some() => "",
             Some(method) => method,
             None if self.body.is_empty() => "GET",
             None => "POST",
@@ -258,6 +285,22 @@ mod tests {
                     .windows(2)
                     .all(|pair| pair[0].first_connection + pair[0].connections == pair[1].first_connection)
             );
+        }
+    }
+
+    #[test]
+    fn what_floor_has_no_place_for_is_refused() {
+        let floor = LoadPlan::new(Target::parse("floor://127.0.0.1").expect("a URL"));
+        assert_eq!((floor.check(), floor.method()), (Ok(()), ""));
+        let header = Header { name: "A".into(), value: "b".into() };
+        for (option, plan) in [
+            ("-m", LoadPlan { method: Some("GET".into()), ..floor.clone() }),
+            ("-H", LoadPlan { headers: vec![header], ..floor.clone() }),
+            ("-b", LoadPlan { body: Bytes::from_static(b"x"), ..floor.clone() }),
+            ("--expect", LoadPlan { expect: Expect::parse("404").expect("a status"), ..floor.clone() }),
+        ] {
+            let error = plan.check().expect_err(option).to_string();
+            assert!(error.contains(option) && error.contains("floor://127.0.0.1:9654/111/114"), "{error}");
         }
     }
 

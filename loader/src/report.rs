@@ -1,9 +1,11 @@
 //! From the records of the shards to the run file's content. Pure: figures in, a [`Run`] out.
 
-use engine::{Address, Granted, ShardFigures};
+use std::collections::BTreeMap;
+
+use engine::{Address, EngineOptions, Granted, ShardFigures};
 use results::{
-    Bytes, Config, CoreRow, Distribution, EngineConfig, LoaderBlock, Mode, Rates, Run, Validity, ValidityCode, Warmup,
-    timestamp,
+    Bytes, Config, CoreRow, Distribution, EngineConfig, FloorConfig, LoaderBlock, Mode, Rates, Run, Validity,
+    ValidityCode, Warmup, timestamp,
 };
 
 use crate::{
@@ -162,6 +164,7 @@ fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
         Length::Time { duration_ns } => (None, Some(duration_ns)),
         Length::Requests { total } => (Some(total), None),
     };
+    let floor = plan.target.wire.floor_sizes();
     Config {
         url: plan.target.url.clone(),
         wire: plan.target.wire.word().to_owned(),
@@ -174,17 +177,42 @@ fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
         duration_ns,
         warmup_ns: plan.warmup_ns(),
         timeout_ns: plan.timeout_ns,
+        drain_ns: Some(plan.drain_ns()),
         method: plan.method().to_owned(),
         headers: plan.headers.clone(),
         body_bytes: plan.body.len() as u64,
-        expect: plan.expect.to_string(),
+        expect: if floor.is_some() { String::new() } else { plan.expect.to_string() },
         placement: plan.placement,
         engine: EngineConfig {
             name: plan.engine.name().to_owned(),
             flags: flags.into_iter().map(str::to_owned).collect(),
+            options: options(&plan.engine_options),
         },
+        floor: floor.map(|sizes| FloorConfig {
+            request_bytes: sizes.request_bytes as u64,
+            reply_bytes: sizes.reply_bytes as u64,
+        }),
         origins: plan.origins.clone(),
     }
+}
+
+/// The engine's options that differ from their defaults, by the names of the run file.
+fn options(options: &EngineOptions) -> BTreeMap<String, u64> {
+    let default = EngineOptions::default();
+    let named = |options: &EngineOptions| {
+        [
+            ("ring_entries", options.sq_entries.into()),
+            ("cq_entries", options.cq_entries.into()),
+            ("buffers", options.buffers.into()),
+            ("buffer_bytes", options.buffer_bytes.into()),
+            ("spin_ns", options.spin_ns),
+            ("min_wait_ns", options.min_wait_ns),
+            ("sqpoll", options.sqpoll.into()),
+            ("napi_busy_poll_ns", u64::from(options.napi_busy_poll_us) * 1000),
+        ]
+    };
+    let differing = named(options).into_iter().zip(named(&default)).filter(|(ours, default)| ours != default);
+    differing.map(|((name, value), _)| (name.to_owned(), value)).collect()
 }
 
 /// The first message of each kind; what failed during the warm-up only says so.
@@ -229,4 +257,30 @@ fn notes(plan: &LoadPlan, connections: &[u32], addresses: &[(Address, u32)]) -> 
         notes.push(format!("{} of {wanted} connections were never open", wanted - reached));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_differ_are_named_with_their_units_and_others_are_not() {
+        let default = EngineOptions::default();
+        assert!(options(&default).is_empty());
+        let changed = EngineOptions {
+            sq_entries: 8,
+            cq_entries: 16,
+            buffers: 2,
+            buffer_bytes: 64,
+            spin_ns: 5,
+            min_wait_ns: 6,
+            sqpoll: true,
+            napi_busy_poll_us: 7,
+        };
+        let text: Vec<String> = options(&changed).iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(
+            text.join(" "),
+            "buffer_bytes=64 buffers=2 cq_entries=16 min_wait_ns=6 napi_busy_poll_ns=7000 ring_entries=8 spin_ns=5 sqpoll=1"
+        );
+    }
 }

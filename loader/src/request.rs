@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use codec::{
+    floor::FloorError,
     http::ask::{self, Ask, AskError},
     zap::{EncodeError, request},
 };
@@ -31,6 +32,9 @@ pub enum RequestError {
     /// The frame would be larger than the wire allows.
     #[error("cannot write the request: its frame would have {} bytes, the ZAP wire allows {}", match .0 { EncodeError::TooLarge { frame_bytes } => frame_bytes }, codec::limits::MAX_FRAME_BYTES)]
     Zap(EncodeError),
+    /// Sizes that the floor wire does not have.
+    #[error("cannot write the request: {0}")]
+    Floor(FloorError),
 }
 
 /// The bytes of one request, ready to be sent any number of times.
@@ -45,7 +49,7 @@ pub struct Request {
 impl Request {
     /// Encodes the request that `method`, the target's path and host, `headers` and `body` make, for up to `pipeline` at once.
     ///
-    /// On ZAP a `Content-Length` or `Trailer` among the headers is left out: the frame says it.
+    /// On ZAP a `Content-Length` or `Trailer` among the headers is left out: the frame says it. On floor only the target counts.
     ///
     /// # Errors
     /// [`RequestError`] where a part does not fit into the wire.
@@ -86,6 +90,7 @@ impl Request {
                 };
                 request::encode(&mut one, &head, body, ()).map_err(RequestError::Zap)?;
             }
+            WireName::Floor(sizes) => sizes.write_request(&mut one).map_err(RequestError::Floor)?,
         }
         let copies = (REPEATED_BYTES / one.len()).clamp(1, pipeline.max(1) as usize);
         let repeated = if copies == 1 { Bytes::new() } else { Bytes::from(one.repeat(copies)) };
@@ -179,6 +184,13 @@ mod tests {
         let own = encode("zap://a:1/x", "GET", &[("HOST", "b")], b"");
         let read = codec::zap::request::Request::decode(&own.bytes()[4..]).expect("our own frame");
         assert_eq!((read.headers.len(), read.host()), (1, Some(&b"b"[..])));
+    }
+
+    #[test]
+    fn floor_says_what_it_wants_and_pads() {
+        let request = encode("floor://a", "GET", &[], b"");
+        assert_eq!((request.len_bytes(), &request.bytes()[..8]), (111, &[0, 0, 0, 107, 0, 0, 0, 114][..]));
+        assert_eq!(encode("floor://a/9/256", "GET", &[], b"").bytes(), [0, 0, 0, 5, 0, 0, 1, 0, 0]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::{
     request::RequestError,
     shard::{LoadShard, Shared},
     target::{Place, TargetError, WireName},
-    wire::{Http, Wire, Zap},
+    wire::{Floor, Http, Wire, Zap},
 };
 
 /// Why there is no result.
@@ -105,7 +105,9 @@ impl LoadError {
             LoadError::TooFewPorts { .. } | LoadError::NoConnection { .. } | LoadError::OutOfResource { .. } => {
                 ExitCode::Address
             }
-            LoadError::Launch(LaunchError::Pin { .. } | LaunchError::Cores { .. }) => ExitCode::Usage,
+            LoadError::Launch(LaunchError::Pin { .. } | LaunchError::Cores { .. } | LaunchError::Option(_)) => {
+                ExitCode::Usage
+            }
             LoadError::Launch(LaunchError::Ring {
                 source: RingError::Restricted { .. } | RingError::Denied, ..
             }) => ExitCode::Permission,
@@ -163,6 +165,7 @@ pub fn run(plan: &LoadPlan, stop: &AtomicBool, observe: &mut dyn FnMut(Moment)) 
     match plan.target.wire {
         WireName::Http => session.drive::<Http>(),
         WireName::Zap => session.drive::<Zap>(),
+        WireName::Floor(_) => session.drive::<Floor>(),
     }
 }
 

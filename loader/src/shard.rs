@@ -5,6 +5,7 @@
 
 use std::{io, sync::Arc};
 
+use codec::limits::PREFIX_BYTES;
 use engine::{Address, Board, Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
 use results::Outcome;
 
@@ -42,7 +43,8 @@ impl Shared {
     /// [`RequestError`] when the plan's request cannot be encoded.
     pub fn new(plan: LoadPlan, addresses: Vec<Address>) -> Result<Self, RequestError> {
         let request = Request::encode(&plan.target, plan.method(), &plan.headers, &plan.body, plan.pipeline)?;
-        let asked = Asked { is_head: plan.is_head(), body: plan.expect.body.clone() };
+        let reply_bytes = plan.target.wire.floor_sizes().map_or(0, |sizes| sizes.reply_bytes);
+        let asked = Asked { is_head: plan.is_head(), body: plan.expect.body.clone(), reply_bytes };
         let route = Route::new(plan.share(0).connections as usize, addresses.len());
         Ok(Self { request, asked, route, addresses, plan, ports_text: String::new(), gate: Gate::default() })
     }
@@ -201,14 +203,15 @@ impl<W: Wire> LoadShard<W> {
         lane.answered = true;
         lane.strikes = 0;
         self.in_flight -= 1;
-        let outcome = if !self.shared.expect().status(answer.status) {
+        let outcome = if W::HAS_STATUS && !self.shared.expect().status(answer.status) {
             Outcome::BadStatus
         } else if !answer.body_matches {
             Outcome::BadBody
         } else {
             Outcome::Ok
         };
-        self.measure.answered(sent_ns, now_ns, outcome, answer);
+        let status = W::HAS_STATUS.then_some(answer.status);
+        self.measure.answered(sent_ns, now_ns, outcome, status, answer.body_bytes);
         if outcome != Outcome::Ok {
             self.explain_answer(sent_ns, outcome, answer);
         }
@@ -220,6 +223,10 @@ impl<W: Wire> LoadShard<W> {
         self.measure.tally(sent_ns).sample(outcome, || match (outcome, &expect.body) {
             (Outcome::BadBody, Some(body)) => {
                 format!("the body ({} bytes) is not the expected one ({} bytes)", answer.body_bytes, body.len())
+            }
+            (Outcome::BadBody, None) => {
+                let (got, asked) = (answer.body_bytes + PREFIX_BYTES as u64, self.shared.asked.reply_bytes);
+                format!("a reply of {got} bytes where {asked} were asked for")
             }
             _ => format!("status {}, expected {expect}", answer.status),
         });

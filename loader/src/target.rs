@@ -6,13 +6,19 @@
 //! | `zap://host[:port][/path][?query]` | ZAP over TCP, port 9653 unless given |
 //! | `http+unix:/run/x.sock[:/path]` | HTTP/1.1 over a unix stream socket |
 //! | `zap+unix:/run/x.sock[:/path]` | ZAP over a unix stream socket |
+//! | `floor://host[:port][/REQUEST_BYTES/REPLY_BYTES]` | floor frames of these sizes over TCP, port 9654 unless given |
+//! | `floor+unix:/run/x.sock[:/REQUEST_BYTES/REPLY_BYTES]` | floor frames over a unix stream socket |
 //!
 //! On a unix socket the first `:/` behind the scheme ends the socket's path and begins the request's; without one the request is
-//! for `/`. A fragment (`#…`) never travels and is dropped. Everything else, `https://` above all, is refused: a test of another
+//! for `/`. Sizes on floor are those of whole frames; without them they are 111 and 114 bytes, as of ZAP's `/health`. A fragment (`#…`) never travels and is dropped. Everything else, `https://` above all, is refused: a test of another
 //! wire than the one asked for would be worse than none.
 
 use std::{fmt, io, net::ToSocketAddrs, path::PathBuf};
 
+use codec::{
+    floor::{MIN_REPLY_BYTES, MIN_REQUEST_BYTES, Sizes},
+    limits::{MAX_FLOOR_REPLY_BYTES, MAX_FLOOR_REQUEST_BYTES},
+};
 use engine::Address;
 use thiserror::Error;
 
@@ -25,6 +31,8 @@ pub enum WireName {
     Http,
     /// ZAP frames.
     Zap,
+    /// Floor frames of these sizes.
+    Floor(Sizes),
 }
 
 impl WireName {
@@ -33,13 +41,20 @@ impl WireName {
         match self {
             WireName::Http => "http",
             WireName::Zap => "zap",
+            WireName::Floor(_) => "floor",
         }
+    }
+
+    /// The sizes of frames on floor.
+    pub fn floor_sizes(self) -> Option<Sizes> {
+        if let WireName::Floor(sizes) = self { Some(sizes) } else { None }
     }
 
     fn default_port(self) -> u16 {
         match self {
             WireName::Http => 80,
             WireName::Zap => 9653,
+            WireName::Floor(_) => 9654,
         }
     }
 }
@@ -77,7 +92,7 @@ pub struct Target {
     pub wire: WireName,
     /// Where.
     pub place: Place,
-    /// Path and query, as they stand in the request.
+    /// Path and query, as they stand in the request; on floor the sizes, and in no request.
     pub request_target: String,
     /// The Host value: host and port as given; `localhost` on a unix socket.
     pub host: String,
@@ -87,19 +102,21 @@ pub struct Target {
 #[derive(Debug, Error)]
 pub enum TargetError {
     /// No scheme.
-    #[error("{url:?} has no scheme: write http://{url} or zap://{url}")]
+    #[error("{url:?} has no scheme: write http://{url}, zap://{url} or floor://{url}")]
     NoScheme {
         /// What was given.
         url: String,
     },
     /// TLS.
-    #[error("{url:?}: TLS is not supported: give an http:// or zap:// URL")]
+    #[error("{url:?}: TLS is not supported: give an http://, zap:// or floor:// URL")]
     Tls {
         /// What was given.
         url: String,
     },
     /// Another scheme.
-    #[error("{url:?}: unknown scheme {scheme:?}; there are http://, zap://, http+unix: and zap+unix:")]
+    #[error(
+        "{url:?}: unknown scheme {scheme:?}; there are http://, zap://, floor://, http+unix:, zap+unix: and floor+unix:"
+    )]
     Scheme {
         /// What was given.
         url: String,
@@ -134,6 +151,14 @@ pub enum TargetError {
         /// What was given.
         url: String,
     },
+    /// Something else than two sizes behind a floor host.
+    #[error(
+        "{url:?}: behind the host of a floor URL stand the bytes of a request ({MIN_REQUEST_BYTES} to {MAX_FLOOR_REQUEST_BYTES}) and of its reply ({MIN_REPLY_BYTES} to {MAX_FLOOR_REPLY_BYTES}), or nothing: as in floor://127.0.0.1:9654/111/114"
+    )]
+    FloorSizes {
+        /// What was given.
+        url: String,
+    },
     /// A socket path that the kernel cannot take.
     #[error(
         "{url:?}: the socket path has {bytes} bytes: it must have 1 to {MAX_UNIX_PATH_BYTES} and no NUL, as in http+unix:/run/x.sock:/path"
@@ -165,8 +190,10 @@ impl Target {
         match (scheme.to_ascii_lowercase().as_str(), rest.strip_prefix("//")) {
             ("http", Some(rest)) => Self::tcp(url, WireName::Http, rest),
             ("zap", Some(rest)) => Self::tcp(url, WireName::Zap, rest),
+            ("floor", Some(rest)) => Self::tcp(url, WireName::Floor(Sizes::default()), rest),
             ("http+unix", _) => Self::unix(url, WireName::Http, rest),
             ("zap+unix", _) => Self::unix(url, WireName::Zap, rest),
+            ("floor+unix", _) => Self::unix(url, WireName::Floor(Sizes::default()), rest),
             ("https" | "zaps", _) => Err(TargetError::Tls { url: url.into() }),
             // `localhost:8080` looks like a scheme and is none.
             (_, None) => Err(no_scheme()),
@@ -211,7 +238,7 @@ impl Target {
         };
         Ok(Self {
             url: url.to_owned(),
-            wire,
+            wire: sized(url, wire, path)?,
             place: Place::Tcp { host: host.to_owned(), port },
             request_target: request_target(url, path)?,
             host: authority.to_owned(),
@@ -227,11 +254,12 @@ impl Target {
         if socket.is_empty() || socket.len() > MAX_UNIX_PATH_BYTES || socket.contains('\0') {
             return Err(TargetError::SocketPath { url: url.into(), bytes: socket.len() });
         }
+        let path = path.split('#').next().unwrap_or_default();
         Ok(Self {
             url: url.to_owned(),
-            wire,
+            wire: sized(url, wire, path)?,
             place: Place::Unix(socket.into()),
-            request_target: request_target(url, path.split('#').next().unwrap_or_default())?,
+            request_target: request_target(url, path)?,
             host: "localhost".to_owned(),
         })
     }
@@ -260,6 +288,21 @@ impl Target {
     }
 }
 
+/// The wire with the sizes that a floor URL gives; other wires are what they are.
+fn sized(url: &str, wire: WireName, path: &str) -> Result<WireName, TargetError> {
+    if !matches!(wire, WireName::Floor(_)) || matches!(path, "" | "/") {
+        return Ok(wire);
+    }
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse::<usize>().ok()).flatten()
+    };
+    let sizes = path.strip_prefix('/').and_then(|path| path.split_once('/')).and_then(|(request, reply)| {
+        Sizes { request_bytes: number(request)?, reply_bytes: number(reply)? }.check().ok()
+    });
+    sizes.map(WireName::Floor).ok_or_else(|| TargetError::FloorSizes { url: url.into() })
+}
+
 /// The path and query of a URL as a request target.
 fn request_target(url: &str, path: &str) -> Result<String, TargetError> {
     if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -278,7 +321,8 @@ mod tests {
 
     #[test]
     fn urls_and_their_parts() {
-        use WireName::{Http, Zap};
+        use WireName::{Floor, Http, Zap};
+        let sizes = |request_bytes, reply_bytes| Floor(Sizes { request_bytes, reply_bytes });
         let table = [
             ("http://a", Http, tcp("a", 80), "/", "a"),
             ("HTTP://a:81/x?y=z#frag", Http, tcp("a", 81), "/x?y=z", "a:81"),
@@ -290,6 +334,17 @@ mod tests {
             ("zap+unix:///run/x.sock", Zap, Place::Unix("/run/x.sock".into()), "/", "localhost"),
             ("http+unix:x.sock:/a:/b#c", Http, Place::Unix("x.sock".into()), "/a:/b", "localhost"),
             ("zap+unix:/run/x:", Zap, Place::Unix("/run/x".into()), "/", "localhost"),
+            ("floor://a", sizes(111, 114), tcp("a", 9654), "/", "a"),
+            ("floor://a:1/", sizes(111, 114), tcp("a", 1), "/", "a:1"),
+            ("floor://[::1]:1/8/4", sizes(8, 4), tcp("::1", 1), "/8/4", "[::1]:1"),
+            ("floor+unix:/run/x", sizes(111, 114), Place::Unix("/run/x".into()), "/", "localhost"),
+            (
+                "floor+unix:/run/x:/99/1048576#c",
+                sizes(99, 1 << 20),
+                Place::Unix("/run/x".into()),
+                "/99/1048576",
+                "localhost",
+            ),
         ];
         for (url, wire, place, request_target, host) in table {
             let target = Target::parse(url).expect(url);
@@ -302,7 +357,7 @@ mod tests {
     #[test]
     fn what_is_refused_says_what_is_right() {
         let long = format!("http+unix:/{}", "x".repeat(MAX_UNIX_PATH_BYTES));
-        let table: [(&str, &str); 17] = [
+        let table: [(&str, &str); 27] = [
             ("https://a", "TLS is not supported"),
             ("ftp://a", "there are http://, zap://"),
             ("localhost", "http://localhost"),
@@ -319,6 +374,16 @@ mod tests {
             ("http://a:70000", "1 to 65535"),
             ("http://u:p@a/", "Authorization"),
             ("http://a/b c", "%20"),
+            ("floor:a", "floor://floor:a"),
+            ("floor://a/health", "floor://127.0.0.1:9654/111/114"),
+            ("floor://a/111", "or nothing"),
+            ("floor://a/111/", "or nothing"),
+            ("floor://a/111/114/1", "or nothing"),
+            ("floor://a/111/+114", "or nothing"),
+            ("floor://a?111/114", "or nothing"),
+            ("floor://a/7/114", "a request (8 to 1048576)"),
+            ("floor://a/8/3", "its reply (4 to 16777216)"),
+            ("floor+unix:/x:/1048577/4", "a request (8 to 1048576)"),
             (&long, "socket path has 108 bytes"),
         ];
         for (url, want) in table {

@@ -1,4 +1,4 @@
-//! A request in steady state allocates nothing, on either wire, pipelined or not.
+//! A request in steady state allocates nothing, on any wire, pipelined or not.
 
 #[path = "../../testing/counting.rs"]
 mod counting;
@@ -14,7 +14,7 @@ use std::{
 use engine::{Address, Board, Conn, Cx, Engine, Origin, Outbox, Shard, Wishes, limits::OUT_BUDGET_BYTES};
 use loader::{
     Length, LoadPlan, LoadShard, Shared, run,
-    wire::{Http, Wire, Zap},
+    wire::{Floor, Http, Wire, Zap},
 };
 
 /// Allocations of `rounds` reads of `pipeline` answers each, after as many to warm up.
@@ -112,13 +112,17 @@ fn no_allocation_per_request() {
     codec::zap::response::encode_head(&mut stream, &head).expect("encodes");
     codec::zap::stream::encode_data(&mut stream, b"chunk").expect("encodes");
     codec::zap::stream::encode_end(&mut stream, ()).expect("encodes");
+    let floor = |bytes: usize| [&codec::floor::length(bytes)[..], &vec![0; bytes - 4]].concat();
     for pipeline in [1, 16] {
         let plan = |url: &str| LoadPlan { pipeline, ..fake::plan(url) };
         assert_eq!(allocations::<Http>(plan("http://127.0.0.1/health"), http, 1000), 0, "http x{pipeline}");
         assert_eq!(allocations::<Http>(plan("http://127.0.0.1/health"), chunked, 1000), 0, "chunked x{pipeline}");
         assert_eq!(allocations::<Zap>(plan("zap://127.0.0.1/health"), &zap, 1000), 0, "zap x{pipeline}");
         assert_eq!(allocations::<Zap>(plan("zap://127.0.0.1/health"), &stream, 1000), 0, "zap stream x{pipeline}");
+        assert_eq!(allocations::<Floor>(plan("floor://127.0.0.1"), &floor(114), 1000), 0, "floor x{pipeline}");
     }
+    let large_reply = fake::plan("floor://127.0.0.1/20000/1000000");
+    assert_eq!(allocations::<Floor>(large_reply, &floor(1_000_000), 1000), 0, "a large reply on floor");
     let large = LoadPlan { body: vec![b'x'; 100_000].into(), ..fake::plan("http://127.0.0.1/echo") };
     assert_eq!(allocations::<Http>(large, http, 1000), 0, "a shared request body");
 }

@@ -11,7 +11,7 @@ use std::{
 
 use engine::Engine;
 use loader::{Length, LoadError, LoadPlan, Moment, Report, Target, run};
-use results::{ExitCode, Outcome, ValidityCode};
+use results::{ExitCode, FloorConfig, Outcome, ValidityCode};
 
 const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -123,6 +123,29 @@ fn zap_over_a_unix_socket_with_pipelining() {
     let run = report.run;
     assert!(run.requests.ok > 1000 && run.requests.failed() == 0, "{:?}", run.requests);
     assert_eq!((run.config.wire.as_str(), run.config.pipeline), ("zap", 16));
+}
+
+#[test]
+fn floor_is_driven_on_every_engine_and_its_sizes_are_on_record() {
+    for engine in Engine::ALL {
+        let port = serve(|stream| answer_all(stream, 50, &[&[0, 0, 0, 96][..], &[0; 96]].concat()));
+        for (asked, outcome) in [(100, Outcome::Ok), (101, Outcome::BadBody)] {
+            let plan = LoadPlan {
+                length: Length::Requests { total: 501 },
+                warmup_ns: None,
+                pipeline: 3,
+                ..plan(&format!("floor://127.0.0.1:{port}/50/{asked}"), engine)
+            };
+            let run = go(&plan).expect("a result").run;
+            assert_eq!((run.requests.planned, run.requests.count(outcome)), (501, 501), "{engine}");
+            assert_eq!(
+                (run.config.wire.as_str(), run.config.method.as_str(), run.config.expect.as_str()),
+                ("floor", "", "")
+            );
+            assert_eq!(run.config.floor, Some(FloorConfig { request_bytes: 50, reply_bytes: asked }));
+            assert!(run.status_codes.is_empty());
+        }
+    }
 }
 
 #[test]

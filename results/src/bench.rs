@@ -4,15 +4,17 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Placement;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::reader::{self, ReadError, Schema};
 use crate::run::Run;
+use crate::spread::Spread;
 use crate::timestamp;
 use crate::validity::Validity;
 
 /// Name and version of the bench file written by this build.
-pub const SCHEMA: Schema = Schema { name: "zapring.bench", major: 1, minor: 0 };
+pub const SCHEMA: Schema = Schema { name: "zapring.bench", major: 1, minor: 1 };
 
 /// A bench.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +35,9 @@ pub struct Bench {
     pub command: Vec<String>,
     /// The server's command line.
     pub server_command: Vec<String>,
+    /// Where the two sides ran with respect to each other, as every run says too. `unknown` before version 1.1.
+    #[serde(default)]
+    pub placement: Placement,
     /// Cores of the server.
     pub server_cores: Vec<u32>,
     /// Cores of the loader.
@@ -54,6 +59,9 @@ pub struct BenchRow {
     pub wire: String,
     /// Connections.
     pub connections: u32,
+    /// How the run's connections lay over the server's shards; null where nobody asked. Since version 1.1.
+    #[serde(default)]
+    pub spread: Option<Spread>,
     /// The run.
     pub run: Run,
 }
@@ -147,6 +155,7 @@ impl Default for Bench {
             interrupted: false,
             command: Vec::new(),
             server_command: Vec::new(),
+            placement: Placement::default(),
             server_cores: Vec::new(),
             loader_cores: Vec::new(),
             environment: Environment::default(),

@@ -87,6 +87,19 @@ pub struct EngineConfig {
     pub name: String,
     /// Ring setup flags the kernel granted, in kernel words; empty for engines without a ring.
     pub flags: Vec<String>,
+    /// Options that differ from the engine's defaults, by name with unit, as in `buffers` or `spin_ns`; a switch that is on is 1. Since
+    /// version 1.1.
+    #[serde(default)]
+    pub options: BTreeMap<String, u64>,
+}
+
+/// What goes over the floor wire, in bytes of whole frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FloorConfig {
+    /// Bytes of each request.
+    pub request_bytes: u64,
+    /// Bytes of each reply.
+    pub reply_bytes: u64,
 }
 
 /// Every resolved value of a load run.
@@ -94,7 +107,7 @@ pub struct EngineConfig {
 pub struct Config {
     /// The target, as given.
     pub url: String,
-    /// The wire the scheme picked: `http` or `zap`.
+    /// The wire the scheme picked: `http`, `zap` or `floor`.
     pub wire: String,
     /// Connections over all threads.
     pub connections: u32,
@@ -114,14 +127,20 @@ pub struct Config {
     pub warmup_ns: u64,
     /// A request older than this counts as `timeout`.
     pub timeout_ns: u64,
-    /// Request method.
+    /// How long requests under way were waited for at the end, at most. Null before version 1.1.
+    #[serde(default)]
+    pub drain_ns: Option<u64>,
+    /// Request method; empty on floor.
     pub method: String,
     /// Request headers given by the user, in order, duplicates kept.
     pub headers: Vec<Header>,
     /// Request body length.
     pub body_bytes: u64,
-    /// Status codes that count as success, as in `200-299`.
+    /// Status codes that count as success, as in `200-299`; empty on floor.
     pub expect: String,
+    /// Sizes on the floor wire; null on others. Since version 1.1.
+    #[serde(default)]
+    pub floor: Option<FloorConfig>,
     /// Where server and loader ran.
     pub placement: Placement,
     /// The loader's engine.

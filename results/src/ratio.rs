@@ -37,6 +37,13 @@ impl PairedRatio {
         Some(Self { pairs: pairs.len() as u64, ratio: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() })
     }
 
+    /// The same to a ten-thousandth, so that files are stable.
+    #[must_use]
+    pub fn rounded(self) -> Self {
+        let round = |value: f64| (value * 10_000.0).round() / 10_000.0;
+        Self { ratio: round(self.ratio), low: round(self.low), high: round(self.high), ..self }
+    }
+
     /// Whether the interval allows a ratio of at most `bar`.
     #[must_use]
     pub fn allows_at_most(&self, bar: f64) -> bool {

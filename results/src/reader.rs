@@ -102,7 +102,7 @@ struct Head {
 /// # Errors
 /// [`ReadError`], never `Io`.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8], schema: Schema, input: &str) -> Result<T, ReadError> {
-    let named = |source: serde_json::Error| name_json_error(source, input);
+    let named = |source: serde_json::Error| name_json_error(source, bytes, input);
     let head: Head = serde_json::from_slice(bytes).map_err(named)?;
     if head.schema != schema.name {
         return Err(ReadError::WrongSchema { input: input.to_owned(), found: head.schema, expected: schema.name });
@@ -118,8 +118,10 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8], schema: Schema, input: &str) -> 
     serde_json::from_slice(bytes).map_err(named)
 }
 
-fn name_json_error(source: serde_json::Error, input: &str) -> ReadError {
-    if source.is_eof() {
+fn name_json_error(source: serde_json::Error, bytes: &[u8], input: &str) -> ReadError {
+    // A number cut behind its sign, point or exponent is called invalid, not cut.
+    let cut_number = matches!(bytes.last(), Some(b'-' | b'+' | b'.' | b'e' | b'E'));
+    if source.is_eof() || cut_number {
         ReadError::Truncated { input: input.to_owned(), line: source.line(), column: source.column() }
     } else {
         ReadError::Broken { input: input.to_owned(), source }

@@ -23,7 +23,7 @@ use crate::validity::{Validity, ValidityCode};
 use crate::warmup::Warmup;
 
 /// Name and version of the run file written by this build.
-pub const SCHEMA: Schema = Schema { name: "zapring.run", major: 1, minor: 0 };
+pub const SCHEMA: Schema = Schema { name: "zapring.run", major: 1, minor: 1 };
 
 /// One load run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,7 +107,7 @@ impl Run {
     }
 
     /// Fills what follows from the rest: rates, per-request figures of both sides, and the doubts that can be seen from the file
-    /// itself (sums that disagree, failures of the warm-up, shared cores). Call once, last.
+    /// itself (sums that disagree, failures of the warm-up, spinning, shared cores). Call once, last.
     pub fn conclude(&mut self) {
         self.rates = Rates::of(&self.requests, self.elapsed_ns);
         self.loader = std::mem::take(&mut self.loader).per_request(self.requests.ok);
@@ -119,6 +119,11 @@ impl Run {
         if warmup_failed > 0 {
             let detail = format!("{warmup_failed} requests failed during the warm-up");
             self.validity.push(Validity::note(ValidityCode::WarmupFailures, detail));
+        }
+        if let Some(spin_ns) = self.config.engine.options.get("spin_ns") {
+            let spin_us = *spin_ns as f64 / 1e3;
+            let detail = format!("the loader spun for up to {spin_us} us before each sleep: CPU figures mean nothing");
+            self.validity.push(Validity::note(ValidityCode::Spinning, detail));
         }
         if self.config.placement == crate::config::Placement::Shared {
             self.validity.push(Validity::note(ValidityCode::SharedCores, "server and loader share a core"));

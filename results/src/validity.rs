@@ -32,6 +32,18 @@ pub enum ValidityCode {
     SumsDisagree,
     /// The server's CPU and memory could not be watched.
     ServerNotWatched,
+    /// The loader looked for work in user memory instead of sleeping.
+    Spinning,
+    /// The server's shards got very different numbers of connections.
+    UnevenSpread,
+    /// In paired placement, a connection did not come to the shard of the core that made it.
+    Unpaired,
+    /// There were fewer connections than shards: some shards did nothing.
+    IdleShards,
+    /// How the connections lay over the server's shards could not be found out.
+    SpreadUnknown,
+    /// Too few rounds of a comparison for its ratios.
+    TooFewRounds,
     /// A code of a newer minor version.
     #[serde(other)]
     Other,
@@ -55,6 +67,12 @@ impl ValidityCode {
             Self::WarmupFailures => "warmup_failures",
             Self::SumsDisagree => "sums_disagree",
             Self::ServerNotWatched => "server_not_watched",
+            Self::Spinning => "spinning",
+            Self::UnevenSpread => "uneven_spread",
+            Self::Unpaired => "unpaired",
+            Self::IdleShards => "idle_shards",
+            Self::SpreadUnknown => "spread_unknown",
+            Self::TooFewRounds => "too_few_rounds",
             Self::Other => "other",
         }
     }
@@ -76,6 +94,16 @@ impl ValidityCode {
             Self::WarmupFailures => "look at the failures of the warm-up; the server may not have been ready",
             Self::SumsDisagree => "this is a bug in zapring; please report it with the run file",
             Self::ServerNotWatched => "watch the server from its own host and user",
+            Self::Spinning => "read the latency; for CPU figures run without --spin",
+            Self::UnevenSpread => {
+                "use more connections; steering them needs as many loader cores as server cores and Linux 6.1"
+            }
+            Self::Unpaired => {
+                "steering connections to the core they come from needs Linux 6.1; do not call this paired"
+            }
+            Self::IdleShards => "use at least as many connections as there are loader cores",
+            Self::SpreadUnknown => "look at the server's own counts, GET /stats",
+            Self::TooFewRounds => "let it make at least three rounds, and watch the side that is compared",
             Self::Other => "read this file with the version that wrote it",
         }
     }

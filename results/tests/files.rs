@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use results::{Bench, ExitCode, Output, ReadError, Run};
+use results::{Bench, ExitCode, FloorConfig, Output, Placement, ReadError, Requests, Run, Sweep, ValidityCode};
 use serde_json::Value;
 
 fn fixture(name: &str) -> PathBuf {
@@ -27,6 +27,24 @@ fn written_is_read_back() {
     Output::open(&bench_path).expect("opens").write(&bench).expect("writes");
     assert_eq!(Run::read(&run_path).expect("just written"), run);
     assert_eq!(Bench::read(&bench_path).expect("just written"), bench);
+    let (sweep_path, sweep) = (folder.path().join("sweep.json"), common::sweep());
+    Output::open(&sweep_path).expect("opens").write(&sweep).expect("writes");
+    assert_eq!(Sweep::read(&sweep_path).expect("just written"), sweep);
+}
+
+#[test]
+fn a_bench_of_version_1_0_is_read_without_what_came_later() {
+    let mut value = serde_json::to_value(common::paired_bench()).expect("a bench is plain data");
+    value["schema_minor"] = 0.into();
+    value.as_object_mut().expect("an object").remove("placement");
+    for row in value["rows"].as_array_mut().expect("rows") {
+        row.as_object_mut().expect("an object").remove("spread");
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("bench.json");
+    Output::open(&path).expect("opens").write(&value).expect("writes");
+    let bench = Bench::read(&path).expect("fields were only added");
+    assert_eq!((bench.placement, &bench.rows[0].spread), (Placement::Unknown, &None));
 }
 
 /// The file was written by the first version of this schema and is never regenerated: old files stay readable.
@@ -35,8 +53,18 @@ fn a_file_of_version_1_0_is_read() {
     let run = Run::read(&fixture("run-1.0.json")).expect("an old file");
     assert_eq!((run.requests.ok, run.config.wire.as_str()), (893_711, "zap"));
     assert_eq!(run.requests.adds_up(), Ok(()));
+    assert!(run.config.engine.options.is_empty() && run.config.floor.is_none(), "what came later is absent");
     let histogram = run.latency.histogram().expect("its histogram decodes");
     assert_eq!(results::Distribution::of(&histogram), run.latency);
+}
+
+/// Likewise, by the first version that knows of engine options and floor.
+#[test]
+fn a_file_of_version_1_1_is_read() {
+    let run = Run::read(&fixture("run-1.1.json")).expect("an old file");
+    assert_eq!(run.config.engine.options, [("buffers".to_owned(), 64), ("spin_ns".to_owned(), 50_000)].into());
+    assert_eq!(run.config.floor, Some(FloorConfig { request_bytes: 111, reply_bytes: 114 }));
+    assert!(run.validity.iter().any(|doubt| doubt.code == ValidityCode::Spinning));
 }
 
 #[test]
@@ -104,10 +132,31 @@ fn keys_are_snake_case_and_times_are_whole_nanoseconds() {
             _ => {}
         }
     }
-    for run in [common::bad_run(), Run::default()] {
+    for run in [common::bad_run(), common::floor_run(), Run::default()] {
         walk("run", &serde_json::to_value(run).expect("a run is plain data"));
     }
-    walk("bench", &serde_json::to_value(common::bench()).expect("a bench is plain data"));
+    walk("bench", &serde_json::to_value(common::paired_bench()).expect("a bench is plain data"));
+    walk("sweep", &serde_json::to_value(common::sweep()).expect("a sweep is plain data"));
+}
+
+#[test]
+fn failures_of_the_warm_up_make_a_run_unclean_and_no_exit_code() {
+    let mut run = common::bad_run();
+    let doubts: Vec<_> = run.validity.iter().filter(|doubt| doubt.code == ValidityCode::WarmupFailures).collect();
+    assert_eq!((doubts.len(), doubts[0].fatal), (1, false));
+    assert_eq!(doubts[0].detail, "2 requests failed during the warm-up");
+    let text = results::report::load::text(&run, results::report::Detail::Usual);
+    assert!(text.contains("10 requests, 2 of them failed") && text.contains("note: warmup_failures"), "{text}");
+    (run.interrupted, run.requests) = (false, Requests::default());
+    assert!(run.exit_codes(0).is_empty());
+}
+
+#[test]
+fn a_run_that_was_spinning_says_that_its_cpu_figures_mean_nothing() {
+    let run = common::floor_run();
+    let doubt = run.validity.iter().find(|doubt| doubt.code == ValidityCode::Spinning).expect("it was spinning");
+    assert!(!doubt.fatal && doubt.detail.contains("CPU figures mean nothing"), "{}", doubt.detail);
+    assert!(run.exit_codes(0).is_empty());
 }
 
 #[test]
@@ -133,5 +182,5 @@ fn write_the_fixture() {
     let path = fixture(&format!("run-{}.{}.json", schema.major, schema.minor));
     assert!(!path.exists(), "{} is published and does not change", path.display());
     fs::create_dir_all(path.parent().expect("inside the crate")).expect("writable");
-    Output::open(&path).expect("opens").write(&common::good_run("zap", 64, 893_711, 211_000)).expect("writes");
+    Output::open(&path).expect("opens").write(&common::floor_run()).expect("writes");
 }

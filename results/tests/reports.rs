@@ -2,7 +2,7 @@
 
 mod common;
 
-use results::report::{Detail, bench, load};
+use results::report::{Detail, bench, load, sweep};
 
 #[test]
 fn load_text() {
@@ -20,6 +20,11 @@ fn load_text_of_a_bad_run() {
 }
 
 #[test]
+fn load_text_on_floor() {
+    insta::assert_snapshot!(load::text(&common::floor_run(), Detail::Usual));
+}
+
+#[test]
 fn load_text_of_nothing() {
     insta::assert_snapshot!(load::text(&results::Run::default(), Detail::Full));
 }
@@ -32,4 +37,19 @@ fn bench_text() {
 #[test]
 fn bench_text_of_nothing() {
     insta::assert_snapshot!(bench::text(&results::Bench::default()));
+}
+
+#[test]
+fn bench_text_in_paired_placement() {
+    insta::assert_snapshot!(bench::text(&common::paired_bench()));
+}
+
+#[test]
+fn sweep_text() {
+    insta::assert_snapshot!(sweep::text(&common::sweep()));
+}
+
+#[test]
+fn sweep_text_of_nothing() {
+    insta::assert_snapshot!(sweep::text(&results::Sweep::default()));
 }

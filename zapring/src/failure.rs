@@ -1,7 +1,7 @@
 //! Everything that can end a command, and the exit code it means: one exhaustive match.
 
-use engine::{LaunchError, ListenError, RingError};
-use harness::{BenchError, CoreListError, DieWithParentError, HostError, UsageError};
+use engine::{LaunchError, ListenError, OptionError, RingError};
+use harness::{BenchError, CoreListError, DieWithParentError, HostError, SweepError, UsageError};
 use loader::{LoadError, TargetError};
 use results::{ExitCode, WriteError};
 use server::StartError;
@@ -19,7 +19,11 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Bench(#[from] BenchError),
     #[error(transparent)]
+    Sweep(#[from] SweepError),
+    #[error(transparent)]
     Output(#[from] WriteError),
+    #[error(transparent)]
+    Engine(#[from] OptionError),
     #[error(transparent)]
     Cores(#[from] CoreListError),
     #[error(transparent)]
@@ -44,9 +48,12 @@ impl Failure {
         match self {
             Failure::Start(error) => start_code(error),
             Failure::Target(TargetError::Resolve { .. }) => ExitCode::Address,
-            Failure::Target(_) | Failure::Cores(_) | Failure::Body { .. } | Failure::Usage(_) => ExitCode::Usage,
+            Failure::Target(_) | Failure::Engine(_) | Failure::Cores(_) | Failure::Body { .. } | Failure::Usage(_) => {
+                ExitCode::Usage
+            }
             Failure::Load(error) => error.exit_code(),
             Failure::Bench(error) => error.exit_code(),
+            Failure::Sweep(error) => error.exit_code(),
             Failure::Output(error) => error.exit_code(),
             Failure::Watch { .. } => ExitCode::Usage,
             Failure::Host(_) | Failure::Parent(_) | Failure::Shards { .. } | Failure::System { .. } => {
@@ -61,7 +68,9 @@ fn start_code(error: &StartError) -> ExitCode {
         StartError::NoListener | StartError::FrameLimit { .. } => ExitCode::Usage,
         StartError::Listen(ListenError::Permission { .. }) => ExitCode::Permission,
         StartError::Listen(_) => ExitCode::Address,
-        StartError::Launch(LaunchError::Pin { .. } | LaunchError::Cores { .. }) => ExitCode::Usage,
+        StartError::Launch(LaunchError::Pin { .. } | LaunchError::Cores { .. } | LaunchError::Option(_)) => {
+            ExitCode::Usage
+        }
         StartError::Launch(LaunchError::Ring { source: RingError::Restricted { .. } | RingError::Denied, .. }) => {
             ExitCode::Permission
         }

@@ -12,7 +12,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use engine::Engine;
 use harness::{CoreList, HostFiles, Watch};
 use loader::{Expect, Length, LoadPlan, Moment, Target};
 use results::{
@@ -20,11 +19,12 @@ use results::{
     report::load::{Detail, text},
 };
 
-use crate::{failure::Failure, signals, value};
+use crate::{engine_args::EngineArgs, failure::Failure, signals, value};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 URL: http://HOST[:PORT]/PATH, zap://HOST[:PORT]/PATH, or over a unix socket http+unix:/SOCKET:/PATH and zap+unix:/SOCKET:/PATH.
+floor://HOST[:PORT][/REQUEST_BYTES/REPLY_BYTES] moves bytes without a protocol: the baseline of the other two (111/114 by default).
 Letters are wrk's. Elsewhere: in oha -d is the body and -t the timeout, in h2load -m is the pipeline depth (here --pipeline).")]
 pub(crate) struct Args {
     /// What to ask for
@@ -62,15 +62,17 @@ pub(crate) struct Args {
     /// When a request has waited too long, counted from when it was sent
     #[arg(long, default_value = "2s", value_parser = value::time_ns, value_name = "TIME")]
     timeout: u64,
+    /// How long requests under way are waited for at the end [default: the timeout]
+    #[arg(long, value_parser = value::time_ns, value_name = "TIME")]
+    drain: Option<u64>,
     /// Cores for the threads, as in 2-5
     #[arg(long, value_name = "LIST")]
     cores: Option<CoreList>,
     /// Statuses that are good answers
     #[arg(long, default_value = "200-299", value_parser = expect, value_name = "RANGES")]
     expect: Expect,
-    /// How bytes are moved: monoio or uring (io_uring), epoll
-    #[arg(long, value_parser = value::engine, default_value = "monoio", value_name = "NAME")]
-    engine: Engine,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Write the run file there; - for standard output, the text then goes to standard error
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
@@ -177,7 +179,8 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
     plan.connections = args.connections;
     plan.threads = threads;
     plan.cores = cores;
-    plan.engine = args.engine;
+    plan.engine = args.engine.engine;
+    plan.engine_options = args.engine.options(args.engine.engine)?;
     plan.pipeline = args.pipeline;
     plan.length = match (args.requests, args.duration) {
         (Some(total), _) => Length::Requests { total },
@@ -186,6 +189,7 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
     };
     plan.warmup_ns = args.warmup;
     plan.timeout_ns = args.timeout;
+    plan.drain_ns = args.drain;
     plan.method = args.method.clone();
     plan.headers = args.headers.clone();
     plan.body = body;
@@ -228,6 +232,7 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
         ("headers", !args.headers.is_empty()),
         ("body_bytes", args.body.is_some() || args.body_file.is_some()),
         ("warmup_ns", args.warmup.is_some()),
+        ("drain_ns", args.drain.is_some()),
         ("cores", args.cores.is_some()),
         ("connections", args.connections != 10),
         ("pipeline", args.pipeline != 1),

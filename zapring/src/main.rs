@@ -5,10 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod census;
+mod document;
+mod engine_args;
 mod failure;
 mod load;
 mod serve;
+mod side_cores;
 mod signals;
+mod sweep;
 mod value;
 
 use std::process::ExitCode;
@@ -33,12 +38,14 @@ Exit codes: 0 ok, 2 usage, 10 requests failed, 11 not trusted, 30 io_uring unsup
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve ZAP and HTTP on pinned cores until interrupted
-    Serve(serve::Args),
+    /// Serve ZAP, HTTP and floor on pinned cores until interrupted
+    Serve(Box<serve::Args>),
     /// Drive a server with pinned load and report what it carried
     Load(Box<load::Args>),
-    /// Measure this host: a server and a loader on their own cores, both wires, over a ramp of connections
-    Bench(bench::Args),
+    /// Measure this host: a server and a loader, split or paired, both wires, over a ramp of connections
+    Bench(Box<bench::Args>),
+    /// Find the best engine settings for one wire and level, and whether the difference is real
+    Sweep(Box<sweep::Args>),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +54,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
     };
     match ended {
         Ok(code) => code.into(),

@@ -2,28 +2,35 @@
 
 use std::io::{self, Write};
 
-use engine::{Engine, Limits};
+use engine::Limits;
 use harness::CoreList;
 use results::ExitCode;
 use server::{Listen, ServerOptions, StartOptions};
 
-use crate::{failure::Failure, signals, value};
+use crate::{
+    engine_args::EngineArgs,
+    failure::Failure,
+    signals,
+    value::{self, Cpus},
+};
 
 /// Bytes a server takes before its first connection: code, stacks, rings and counters.
 const BASE_BYTES: usize = 24 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to listen; repeatable. zap://HOST:PORT, http://HOST:PORT, zap+unix:/PATH, http+unix:/PATH; a bare :PORT or
-    /// HOST:PORT is zap. Without it: zap://127.0.0.1:9653 and http://127.0.0.1:8080
+    /// Where to listen; repeatable. zap://HOST:PORT, http://HOST:PORT, floor://HOST:PORT, zap+unix:/PATH, http+unix:/PATH,
+    /// floor+unix:/PATH; a bare :PORT or HOST:PORT is zap. Without it: zap://127.0.0.1:9653 and http://127.0.0.1:8080
     #[arg(long, value_name = "URL")]
     listen: Vec<Listen>,
     /// Cores to serve on, one shard each, as in 0-3,8; without it all that this process may use
     #[arg(long, value_name = "LIST")]
     cores: Option<CoreList>,
-    /// How bytes are moved: monoio or uring (io_uring), epoll
-    #[arg(long, value_parser = value::engine, default_value = "monoio", value_name = "NAME")]
-    engine: Engine,
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// For each shard the CPU whose arriving connections it shall get, in the order of --cores, as in 2-3; TCP only
+    #[arg(long, value_parser = value::cpus, value_name = "LIST")]
+    incoming_cpus: Option<Cpus>,
     /// Largest ZAP frame; at most 64MiB
     #[arg(long, value_parser = value::size_bytes, default_value = "64MiB", value_name = "SIZE")]
     max_frame: usize,
@@ -77,6 +84,13 @@ fn options(args: &Args) -> Result<StartOptions, Failure> {
             args.max_memory
         )));
     };
+    let incoming_cpus = args.incoming_cpus.clone().map_or_else(Vec::new, |cpus| cpus.0);
+    if !incoming_cpus.is_empty() && incoming_cpus.len() != shards {
+        let given = incoming_cpus.len();
+        return Err(Failure::Usage(format!(
+            "--incoming-cpus names {given} CPUs for {shards} shards: give one for each shard, in the order of --cores"
+        )));
+    }
     let max_connections = (args.max_connections as usize).div_ceil(shards);
     Ok(StartOptions {
         server: ServerOptions {
@@ -86,10 +100,11 @@ fn options(args: &Args) -> Result<StartOptions, Failure> {
             ..ServerOptions::default()
         },
         listen: if args.listen.is_empty() { Listen::defaults() } else { args.listen.clone() },
-        engine: args.engine,
+        engine: args.engine.engine,
+        engine_options: args.engine.options(args.engine.engine)?,
         cores,
+        incoming_cpus,
         limits: Limits { max_connections, max_memory_bytes, ..Limits::default() },
-        ..StartOptions::default()
     })
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::Engine;
-use harness::{CoreList, HostFiles};
+use harness::{CoreList, CoreListError, HostFiles};
 
 use crate::failure::Failure;
 
@@ -35,6 +35,20 @@ pub(crate) fn usable(cores: &CoreList) -> Result<Vec<usize>, Failure> {
     Ok(numbers(cores))
 }
 
+/// CPUs in the order given; unlike cores to run on, one may stand there several times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cpus(pub(crate) Vec<usize>);
+
+/// CPUs and ranges, as in `2-3,2`.
+pub(crate) fn cpus(text: &str) -> Result<Cpus, String> {
+    let mut all = Vec::new();
+    for item in text.split(',') {
+        let cores: CoreList = item.parse().map_err(|error: CoreListError| error.to_string())?;
+        all.extend(numbers(&cores));
+    }
+    Ok(Cpus(all))
+}
+
 /// Every core that this process may use.
 pub(crate) fn all_usable() -> Result<Vec<usize>, Failure> {
     Ok(numbers(&HostFiles::live().usable_cores()?))
@@ -42,4 +56,16 @@ pub(crate) fn all_usable() -> Result<Vec<usize>, Failure> {
 
 fn numbers(cores: &CoreList) -> Vec<usize> {
     cores.as_slice().iter().map(|core| *core as usize).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_keep_their_order_and_may_repeat() {
+        assert_eq!(cpus("2-3,2"), Ok(Cpus(vec![2, 3, 2])));
+        assert!(cpus("2,x").expect_err("no number").contains("\"x\""));
+        assert!(cpus("").is_err());
+    }
 }

@@ -26,10 +26,14 @@ fn run(url: &str, engine: Engine, body: &'static [u8], total: u64) -> u64 {
 fn no_request_allocates_on_any_engine_or_wire() {
     let body: &'static [u8] = Box::leak(vec![b'e'; 256].into_boxed_slice());
     for engine in Engine::ALL {
-        let listen = ["http://127.0.0.1:0", "zap://127.0.0.1:0"].map(|url| url.parse().expect("a listen URL")).to_vec();
+        let listen = ["http://127.0.0.1:0", "zap://127.0.0.1:0", "floor://127.0.0.1:0"]
+            .map(|url| url.parse().expect("a listen URL"))
+            .to_vec();
         let running = server::start(StartOptions { engine, listen, ..StartOptions::default() }).expect("started");
         for url in running.urls() {
-            for (path, body) in [("/health", &b""[..]), ("/plaintext", b""), ("/json", b""), ("/echo", body)] {
+            let routes = [("/health", &b""[..]), ("/plaintext", b""), ("/json", b""), ("/echo", body)];
+            let sizes = [("", &b""[..]), ("/20000/100000", b"")];
+            for &(path, body) in if url.starts_with("floor") { &sizes[..] } else { &routes } {
                 let url = format!("{url}{path}");
                 // The first run warms everything up: pools, threads, the allocator itself.
                 run(&url, engine, body, 2_000);

@@ -169,6 +169,8 @@ fn exact_numbers_of_requests_and_both_sides_agree() {
             server.zap_url("/health"),
             server.http_url("/stream/3/100"),
             server.zap_url("/stream/3/100"),
+            server.floor_url(""),
+            server.floor_url("/8/70000"),
         ] {
             for pipeline in ["1", "16"] {
                 let before = requests(&server);
@@ -202,7 +204,7 @@ fn exact_numbers_of_requests_and_both_sides_agree() {
 fn requests(server: &Server) -> u64 {
     let stats = server.stats();
     let count = |name: &str| stats["requests"][name].as_u64().expect("a number");
-    count("http_requests") + count("zap_requests")
+    count("http_requests") + count("zap_requests") + count("floor_requests")
 }
 
 fn adds_up(requests: &serde_json::Value) {
@@ -224,11 +226,66 @@ fn usage_errors_name_what_is_wrong() {
         (&["serve", "--max-memory", "1MiB"], "--max-memory"),
         (&["serve", "--engine", "glomio"], "glomio"),
         (&["bench", "--levels", "1,x"], "x"),
+        (&["load", "floor://127.0.0.1/health"], "floor://127.0.0.1:9654/111/114"),
+        (&["load", "floor://127.0.0.1/7/114"], "8 to 1048576"),
+        (&["load", "floor://127.0.0.1", "-H", "A: b"], "-H means nothing on floor"),
+        (&["load", "floor://127.0.0.1", "-b", "x"], "-b"),
+        (&["load", "floor://127.0.0.1", "-m", "GET"], "-m means nothing on floor"),
+        (&["load", "http://127.0.0.1/", "--spin", "20us"], "--spin is for --engine uring, not for --engine monoio"),
+        (&["load", "http://127.0.0.1/", "--drain", "soon"], "soon"),
+        (
+            &["serve", "--engine", "epoll", "--sqpoll"],
+            "--sqpoll is for --engine uring, not for --engine epoll: it has no ring",
+        ),
+        (&["serve", "--engine", "epoll", "--ring-entries", "64"], "engines with a ring"),
+        (&["serve", "--engine", "uring", "--buffers", "3"], "--buffers 3: it must be a power of two"),
+        (&["serve", "--engine", "uring", "--buffer-size", "8"], "--buffer-size 8"),
+        (&["serve", "--cores", "0", "--incoming-cpus", "0-1"], "--incoming-cpus names 2 CPUs for 1 shards"),
+        (&["serve", "--incoming-cpus", "x"], "x"),
+        (&["bench", "--engine", "uring", "--ring-entries", "7"], "--ring-entries 7: it must be from 8"),
+        (&["bench", "--engine", "uring", "--spin", "1us", "--sqpoll"], "exclude each other"),
+        (&["bench", "--engine", "uring", "--loader-engine", "epoll", "--min-wait", "5us"], "not for --engine epoll"),
     ] {
         let output = zapring().args(args).output().expect("the binary under test");
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(words), "{args:?}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn engine_options_and_the_drain_are_on_record() {
+    let server = Server::start("uring", &["--buffers", "64", "--spin", "20us", "--incoming-cpus", "0", "--cores", "0"]);
+    let knobs = ["--ring-entries", "64", "--spin", "20us", "--drain", "150ms", "-n", "1000", "--json", "-"];
+    let output = zapring()
+        .args(["load", &server.zap_url("/health"), "--engine", "uring", "-c", "4"])
+        .args(knobs)
+        .output()
+        .expect("the binary under test");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let run: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a run file");
+    assert_eq!(run["config"]["engine"]["options"], serde_json::json!({ "ring_entries": 64, "spin_ns": 20_000 }));
+    assert_eq!(run["config"]["drain_ns"], 150_000_000);
+    assert_eq!(run["config"]["origins"]["drain_ns"], "flag");
+    let doubts = run["validity"].as_array().expect("a list");
+    assert!(doubts.iter().any(|doubt| doubt["code"] == "spinning"), "{doubts:?}");
+    let text = stderr(&output);
+    assert!(text.contains("ring_entries 64, spin 20.00us") && text.contains("CPU figures mean nothing"), "{text}");
+}
+
+#[test]
+fn a_drain_of_nothing_leaves_what_is_under_way_unfinished() {
+    let silent = listen(|mut peer| {
+        let _ = peer.read_to_end(&mut Vec::new());
+    });
+    let more = ["--timeout", "60s", "--drain", "0", "--json", "-"];
+    let output = zapring()
+        .args(["load", &format!("http://{silent}/"), "-c", "4", "-d", "200ms", "--warmup", "0"])
+        .args(more)
+        .output()
+        .expect("the binary under test");
+    assert_eq!(output.status.code(), Some(10), "{}", stderr(&output));
+    let run: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a run file");
+    assert_eq!(run["requests"]["unfinished"], 4, "{}", run["requests"]);
 }
 
 #[test]

@@ -1,24 +1,18 @@
 //! The bench: one server process, and a load process for every wire and level, interleaved, into one document.
-//!
-//! The programs are the same executable; what passes between them and us is command lines, a few lines of text, and run files.
 
 pub mod error;
-mod load;
 pub mod plan;
-mod serve;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use results::{Bench, BenchRow, Run, Validity, ValidityCode, timestamp};
+use results::{Bench, BenchRow, Run};
 
 pub use error::BenchError;
 pub use plan::BenchPlan;
 
 use crate::environment;
-use crate::limits::STOP_GRACE;
-use load::LoadEnd;
-use serve::Server;
+use crate::moment::Moment;
+use crate::rig::{End, LoadEnd, Server};
 
 /// What the bench is doing, for whoever shows it.
 #[derive(Debug)]
@@ -49,15 +43,7 @@ pub enum Step<'a> {
 }
 
 /// How a bench ended.
-#[derive(Debug)]
-pub enum BenchEnd {
-    /// All runs were made.
-    Complete,
-    /// The stop flag was raised: the document holds the runs made before.
-    Interrupted,
-    /// A run failed: the document holds the runs made before.
-    Failed(BenchError),
-}
+pub type BenchEnd = End<BenchError>;
 
 /// A bench and how it ended.
 #[derive(Debug)]
@@ -77,7 +63,7 @@ pub fn run(plan: &BenchPlan, stop: &AtomicBool, progress: &mut dyn FnMut(Step<'_
     plan.check()?;
     let mut bench = document(plan);
     progress(Step::Starting);
-    let Some(mut server) = Server::start(plan, stop)? else {
+    let Some(mut server) = Server::start(&plan.rig, stop)? else {
         return Ok(conclude(plan, bench, BenchEnd::Interrupted));
     };
     progress(Step::Serving { pid: server.pid() });
@@ -86,8 +72,7 @@ pub fn run(plan: &BenchPlan, stop: &AtomicBool, progress: &mut dyn FnMut(Step<'_
         Ok(false) => BenchEnd::Interrupted,
         Err(error) => BenchEnd::Failed(error),
     };
-    // Its status is not looked at: a server that died before is an error already, and one that had to be killed has served.
-    let _ = server.child.stop(STOP_GRACE);
+    server.stop();
     Ok(conclude(plan, bench, end))
 }
 
@@ -100,16 +85,17 @@ fn drive(
     rows: &mut Vec<BenchRow>,
 ) -> Result<bool, BenchError> {
     let total = plan.runs().count();
-    for (index, (connections, wire)) in plan.runs().enumerate() {
+    for (index, (connections, target)) in plan.runs().enumerate() {
         if stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        progress(Step::Begin { index, total, wire, connections });
-        match load::run(plan, server, wire, connections, stop)? {
+        progress(Step::Begin { index, total, wire: &target.wire, connections });
+        match plan.rig.drive(server, target, connections, stop)? {
             LoadEnd::Stopped => return Ok(false),
-            LoadEnd::Done(run) => {
-                progress(Step::Done { run: &run });
-                rows.push(BenchRow { wire: wire.to_owned(), connections, run: *run });
+            LoadEnd::Done(measured) => {
+                progress(Step::Done { run: &measured.run });
+                let wire = target.wire.clone();
+                rows.push(BenchRow { wire, connections, spread: measured.spread, run: *measured.run });
             }
         }
     }
@@ -117,30 +103,26 @@ fn drive(
 }
 
 fn document(plan: &BenchPlan) -> Bench {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let unix_ns = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
-    let mut validity = vec![Validity::note(ValidityCode::Loopback, "server and loader ran on one host")];
-    if plan.split.shared {
-        let detail = format!("there is only core {}: server and loader take turns on it", plan.split.server);
-        validity.push(Validity::note(ValidityCode::SharedCores, detail));
-    }
+    let Moment { run_id, started_at } = Moment::now();
+    let cores = &plan.rig.cores;
     Bench {
-        run_id: timestamp::run_id(unix_ns, std::process::id()),
-        started_at: timestamp::rfc3339(unix_ns),
+        run_id,
+        started_at,
         command: plan.command.clone(),
-        server_command: plan.serve_command().words(),
-        server_cores: plan.split.server.as_slice().to_vec(),
-        loader_cores: plan.split.loader.as_slice().to_vec(),
+        server_command: plan.rig.serve_command().words(),
+        placement: cores.placement,
+        server_cores: cores.server.as_slice().to_vec(),
+        loader_cores: cores.loader.as_slice().to_vec(),
         environment: environment::collect(&plan.host, &plan.zapring_version),
-        validity,
+        validity: cores.doubts(),
         ..Bench::default()
     }
 }
 
 fn conclude(plan: &BenchPlan, mut bench: Bench, end: BenchEnd) -> BenchResult {
     bench.interrupted = !matches!(end, BenchEnd::Complete);
-    if let [base, .., wire] = plan.wires.as_slice() {
-        bench.compare_wires(wire, base);
+    if let [base, .., target] = plan.rig.targets.as_slice() {
+        bench.compare_wires(&target.wire, &base.wire);
     }
     BenchResult { bench, end }
 }

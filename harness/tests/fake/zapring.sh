@@ -1,6 +1,7 @@
 #!/bin/sh
-# Stands in for the zapring executable in the tests: `serve` and `load` as the bench sees them from outside. Every process adds its
-# command line to FOLDER/calls and its pid to FOLDER/pids. --fake MODE picks what goes wrong; FOLDER/run.json is the loader's result.
+# Stands in for the zapring executable in the tests: `serve` and `load` as bench and sweep see them from outside. Every process adds
+# its command line to FOLDER/calls and its pid to FOLDER/pids. --fake MODE picks what goes wrong; FOLDER/run.json is the loader's
+# result, or FOLDER/run-buffers-N.json with --buffers N where that is there.
 set -eu
 
 command=$1
@@ -9,14 +10,18 @@ shift
 mode=ok
 folder=
 listen=
+buffers=none
 while [ $# -gt 0 ]; do
     case $1 in
     --fake) mode=$2 && shift 2 ;;
     --folder) folder=$2 && shift 2 ;;
     --listen) listen="$listen $2" && shift 2 ;;
+    --buffers) buffers=$2 && shift 2 ;;
     *) shift ;;
     esac
 done
+result=$folder/run-buffers-$buffers.json
+[ -f "$result" ] || result=$folder/run.json
 echo "$all" >>"$folder/calls"
 echo $$ >>"$folder/pids"
 
@@ -38,6 +43,14 @@ serve() {
         ;;
     never_ready)
         echo "still thinking" >&2
+        exec sleep 60
+        ;;
+    refuses_64)
+        if [ "$buffers" = 64 ]; then
+            echo "--buffers 64: it must be more" >&2
+            exit 2
+        fi
+        announce
         exec sleep 60
         ;;
     dies_midway)
@@ -63,12 +76,12 @@ serve() {
 load() {
     case $mode in
     failures)
-        cat "$folder/run.json"
+        cat "$result"
         echo "exit 10: requests_failed" >&2
         exit 10
         ;;
     garbage) echo "this is not a run" ;;
-    truncated) head -c 300 "$folder/run.json" ;;
+    truncated) head -c 300 "$result" ;;
     refused)
         echo "error: unexpected argument" >&2
         exit 2
@@ -81,7 +94,7 @@ load() {
         wait
         ;;
     slow) exec sleep 60 ;;
-    *) cat "$folder/run.json" ;;
+    *) cat "$result" ;;
     esac
 }
 

@@ -3,18 +3,21 @@
 //! A reader is the parse state of one connection. It knows neither requests nor times: its caller matches answers to requests in
 //! order, and counts.
 
+mod floor;
 mod http;
 mod memo;
 mod zap;
 
 use bytes::Bytes;
 use codec::{
+    floor::FloorError,
     http::{BodyError, ResponseError},
     zap::frame::{FrameError, Kind, LengthError},
 };
 use results::Outcome;
 use thiserror::Error;
 
+pub use floor::Floor;
 pub use http::Http;
 pub use memo::Memo;
 pub use zap::Zap;
@@ -26,16 +29,18 @@ pub struct Asked {
     pub is_head: bool,
     /// What every body must be.
     pub body: Option<Bytes>,
+    /// Bytes that every reply on the floor wire must have, its length included; 0 on other wires.
+    pub reply_bytes: usize,
 }
 
 /// A complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
+    /// The status; 0 on a wire without.
     pub status: u16,
     /// Bytes of its body, framing not counted.
     pub body_bytes: u64,
-    /// Whether the body is the one that was asked for; true where none was.
+    /// Whether the body, on floor its length, is the one that was asked for; true where none was.
     pub body_matches: bool,
     /// Whether another answer may follow on the connection.
     pub reusable: bool,
@@ -99,6 +104,12 @@ pub enum Fault {
     /// A ZAP answer that the peer's close cut off.
     #[error("the connection closed within a frame or before the end frame of a streamed answer")]
     CutFrames,
+    /// A floor frame whose length is out of bounds.
+    #[error("{0}")]
+    Floor(FloorError),
+    /// A floor reply that the peer's close cut off.
+    #[error("the connection closed within a reply")]
+    CutReply,
     /// Bytes that no request asked for.
     #[error("an answer that no request asked for")]
     Unasked,
@@ -125,7 +136,7 @@ impl Fault {
     /// The outcome of the request that was due for an answer: a body cut off by the close is a bad body, all else broke the rules.
     pub fn outcome(self) -> Outcome {
         match self {
-            Fault::Body(BodyError::Truncated) | Fault::CutFrames => Outcome::BadBody,
+            Fault::Body(BodyError::Truncated) | Fault::CutFrames | Fault::CutReply => Outcome::BadBody,
             _ => Outcome::Protocol,
         }
     }
@@ -133,6 +144,9 @@ impl Fault {
 
 /// The parse state of one connection.
 pub trait Wire: Default + Send + 'static {
+    /// Whether answers have a status, to be compared with the expected ones and counted.
+    const HAS_STATUS: bool = true;
+
     /// Looks for the end of the next answer in `input`, which is what has arrived and was not consumed. `memo` is shared by the
     /// connections of a shard.
     ///

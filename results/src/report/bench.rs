@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use crate::bench::{Bench, BenchRow};
 use crate::config::Placement;
-use crate::cores::ranges;
-use crate::report::load::percent;
+use crate::cores::{CoreBusy, ranges};
+use crate::report::heading::heading as environment_line;
+use crate::report::load::{options, percent};
 use crate::report::number::{Unit, or_dash};
 use crate::report::table::render;
 use crate::requests::Outcome;
 use crate::saturation::saturation;
+use crate::spread::Spread;
 use crate::validity::Validity;
 
 /// The report of a bench, ending in a newline.
@@ -19,7 +21,11 @@ pub fn text(bench: &Bench) -> String {
     out.push_str(&table(bench));
     push_line(
         &mut out,
-        "CPU: time of the process's threads; busy: time its cores were busy with anything, interrupts included",
+        if paired(bench) {
+            "CPU: time of the process's threads; busy: time the cores were busy with anything, both sides and interrupts included"
+        } else {
+            "CPU: time of the process's threads; busy: time its cores were busy with anything, interrupts included"
+        },
     );
     for wire in wires(bench) {
         push_line(&mut out, &limit(bench, wire));
@@ -42,20 +48,8 @@ fn push_line(out: &mut String, text: &str) {
 }
 
 fn heading(bench: &Bench) -> String {
-    let environment = &bench.environment;
-    let unknown = || "unknown".to_owned();
     let mut out = String::new();
-    push_line(
-        &mut out,
-        &format!(
-            "zapring {} bench, {}, Linux {} {}, {}",
-            environment.zapring_version,
-            bench.started_at,
-            environment.kernel_release.clone().unwrap_or_else(unknown),
-            environment.architecture,
-            environment.cpu_model.clone().unwrap_or_else(unknown),
-        ),
-    );
+    push_line(&mut out, &environment_line("bench", &bench.started_at, &bench.environment));
     if let Some(row) = bench.rows.first() {
         let config = &row.run.config;
         let flags = if config.engine.flags.is_empty() {
@@ -63,11 +57,13 @@ fn heading(bench: &Bench) -> String {
         } else {
             format!(" ({})", config.engine.flags.join(" "))
         };
+        let options = options(&config.engine);
+        let options = if options.is_empty() { options } else { format!(" with {options}") };
         let pipelined = if config.pipeline > 1 { format!(", pipelined x{}", config.pipeline) } else { String::new() };
         push_line(
             &mut out,
             &format!(
-                "closed loop: throughput test, latency not comparable{pipelined}; loader engine {}{flags}, placement {}",
+                "closed loop: throughput test, latency not comparable{pipelined}; loader engine {}{flags}{options}, placement {}",
                 config.engine.name,
                 config.placement.word()
             ),
@@ -91,7 +87,12 @@ fn table(bench: &Bench) -> String {
     let heading: Vec<String> = columns.iter().map(|column| column.heading.clone()).collect();
     let rows: Vec<Vec<String>> =
         (0..bench.rows.len()).map(|row| columns.iter().map(|column| column.cells[row].clone()).collect()).collect();
-    render(&heading, &rows, 1)
+    render(&heading, &rows, 2)
+}
+
+/// Whether both sides share every core on purpose, so that its busy time belongs to both.
+fn paired(bench: &Bench) -> bool {
+    !bench.rows.is_empty() && bench.rows.iter().all(|row| row.run.config.placement == Placement::Paired)
 }
 
 fn columns(bench: &Bench) -> Vec<Column> {
@@ -115,6 +116,7 @@ fn columns(bench: &Bench) -> Vec<Column> {
     let server = |row: &BenchRow| row.run.server.clone().unwrap_or_default();
     let mut columns = vec![
         plain("wire", &|row| row.wire.clone()),
+        plain("placement", &|row| row.run.config.placement.word().to_owned()),
         plain("conns", &|row| row.connections.to_string()),
         plain(format!("req/s\n{}", rate.name).trim_end(), &|row| rate.show(row.run.rates.ok_per_s)),
         time("p50", &|row| row.run.latency.p50_ns),
@@ -125,16 +127,31 @@ fn columns(bench: &Bench) -> Vec<Column> {
         plain("failed", &|row| row.run.requests.failed().to_string()),
         cost("server\nCPU\nus/req", &|row| server(row).cpu_ns_per_request),
         cost("loader\nCPU\nus/req", &|row| row.run.loader.cpu_ns_per_request),
-        cost("server\nbusy\nus/req", &|row| server(row).core_busy_ns_per_request),
-        cost("loader\nbusy\nus/req", &|row| row.run.loader.core_busy_ns_per_request),
-        plain("server\nRSS\nMiB", &|row| {
-            Unit::MIB.show(row.run.server.as_ref().map(|server| server.rss_end_bytes as f64))
-        }),
     ];
+    if paired(bench) {
+        columns.push(cost("both\nbusy\nus/req", &|row| server(row).core_busy_ns_per_request));
+    } else {
+        columns.push(cost("server\nbusy\nus/req", &|row| server(row).core_busy_ns_per_request));
+        columns.push(cost("loader\nbusy\nus/req", &|row| row.run.loader.core_busy_ns_per_request));
+    }
+    columns.push(plain("server\nRSS\nMiB", &|row| {
+        Unit::MIB.show(row.run.server.as_ref().map(|server| server.rss_end_bytes as f64))
+    }));
+    if rows.iter().any(|row| row.spread.is_some()) {
+        columns.push(plain("conns\nper\nshard", &spread_cell));
+    }
     if let Some(ratio) = bench.ratios.first() {
         columns.push(plain(&format!("{}/{}\nreq/s", ratio.wire, ratio.base), &|row| ratio_cell(bench, row)));
     }
     columns
+}
+
+/// Fewest to most connections of the shards that were driven.
+fn spread_cell(row: &BenchRow) -> String {
+    match row.spread.as_ref().and_then(Spread::range) {
+        Some((fewest, most)) => format!("{fewest}..{most}"),
+        None => "-".to_owned(),
+    }
 }
 
 /// The ratio of a level, on the row of the wire above the line.
@@ -160,6 +177,9 @@ fn limit(bench: &Bench, wire: &str) -> String {
     let rows = bench.rows.iter().filter(|row| row.wire == wire);
     let fastest = rows.reduce(|best, row| if rate(row) > rate(best) { row } else { best });
     let Some(row) = fastest else { return format!("{wire}: no run") };
+    if row.run.config.placement == Placement::Paired {
+        return together(row);
+    }
     let server = row.run.server.as_ref().and_then(crate::usage::ServerBlock::busiest_core);
     let loader = row.run.loader.busiest_core();
     let share =
@@ -174,6 +194,17 @@ fn limit(bench: &Bench, wire: &str) -> String {
         share(server),
         share(loader)
     )
+}
+
+/// Neither side can be called full where both take turns on every core: only the cores can.
+fn together(row: &BenchRow) -> String {
+    let shares = || row.run.loader.core_busy.iter().filter_map(CoreBusy::share);
+    let busy = match (shares().reduce(f64::min), shares().reduce(f64::max)) {
+        (Some(least), Some(most)) if percent(least) == percent(most) => format!("{} % busy", percent(most)),
+        (Some(least), Some(most)) => format!("{} to {} % busy", percent(least), percent(most)),
+        _ => "busy for an unknown time".to_owned(),
+    };
+    format!("{} at {} connections: both sides share each core: the cores were {busy}", row.wire, row.connections)
 }
 
 fn failures(out: &mut String, row: &BenchRow) {
@@ -200,7 +231,7 @@ fn failures(out: &mut String, row: &BenchRow) {
     push_line(out, &text);
 }
 
-fn doubt_text(doubt: &Validity, rows: &str) -> String {
+pub(crate) fn doubt_text(doubt: &Validity, rows: &str) -> String {
     let word = if doubt.fatal { "not trusted" } else { "note" };
     format!("{word}: {rows}{}: {} ({})", doubt.code.key(), doubt.detail, doubt.advice)
 }

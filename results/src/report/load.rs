@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::config::Mode;
+use crate::config::{EngineConfig, Mode};
 use crate::cores::ranges;
 use crate::histogram::Histogram;
 use crate::latency::{Distribution, percentile};
@@ -48,7 +48,12 @@ fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
 
 fn heading(out: &mut String, run: &Run) {
     let config = &run.config;
-    line(out, format_args!("zapring load {} {}", config.method, config.url));
+    let words = ["zapring load", &config.method, &config.url].map(str::to_owned);
+    line(out, format_args!("{}", words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")));
+    if let Some(floor) = &config.floor {
+        let (request, reply) = (floor.request_bytes, floor.reply_bytes);
+        line(out, format_args!("floor: no protocol, {request} bytes there and {reply} back"));
+    }
     let pipelined = if config.pipeline > 1 { format!(", pipelined x{}", config.pipeline) } else { String::new() };
     match run.mode {
         Mode::ClosedLoop => {
@@ -86,7 +91,24 @@ fn heading(out: &mut String, run: &Run) {
 
 fn engine(run: &Run) -> String {
     let engine = &run.config.engine;
-    if engine.flags.is_empty() { engine.name.clone() } else { format!("{} ({})", engine.name, engine.flags.join(" ")) }
+    let mut text = engine.name.clone();
+    if !engine.flags.is_empty() {
+        text.push_str(&format!(" ({})", engine.flags.join(" ")));
+    }
+    let options = options(engine);
+    if !options.is_empty() {
+        text.push_str(&format!(" with {options}"));
+    }
+    text
+}
+
+/// The engine's options that differ from its defaults, as in `buffers 64, spin 50.00us`; empty for none.
+pub(crate) fn options(engine: &EngineConfig) -> String {
+    let option = |(name, value): (&String, &u64)| match name.strip_suffix("_ns") {
+        Some(name) => format!("{name} {}", wrk::format_time_us(*value as f64 / 1e3)),
+        None => format!("{name} {value}"),
+    };
+    engine.options.iter().map(option).collect::<Vec<_>>().join(", ")
 }
 
 fn latency(out: &mut String, run: &Run, detail: Detail) {

@@ -1,8 +1,9 @@
 //! Fixed runs and benches for the tests: no clock, no chance, the same on every machine.
 
 use results::{
-    Bench, BenchRow, Config, CoreBusy, CoreRow, Distribution, EngineConfig, Environment, Histogram, LoaderBlock,
-    Outcome, Placement, Run, ServerBlock, Validity, ValidityCode, Warmup,
+    Bench, BenchRow, Config, CoreBusy, CoreRow, Distribution, EngineConfig, Environment, FloorConfig, Histogram,
+    LoaderBlock, Outcome, Placement, Run, ServerBlock, Spread, Sweep, Validity, ValidityCode, Warmup,
+    sweep::{Change, Point, Setting, Side},
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -59,6 +60,7 @@ pub(crate) fn good_run(wire: &str, connections: u32, ok: u64, typical_ns: u64) -
             engine: EngineConfig {
                 name: "monoio".to_owned(),
                 flags: vec!["SINGLE_ISSUER".to_owned(), "DEFER_TASKRUN".to_owned()],
+                ..EngineConfig::default()
             },
             ..Config::default()
         },
@@ -134,12 +136,27 @@ pub(crate) fn bad_run() -> Run {
     run
 }
 
+/// A run on floor whose loader was spinning, with fewer buffers than usual.
+pub(crate) fn floor_run() -> Run {
+    let mut run = good_run("floor", 8, 20_000, 9_000);
+    run.config.url = "floor://127.0.0.1:9654".to_owned();
+    run.config.method.clear();
+    run.config.expect.clear();
+    run.config.floor = Some(FloorConfig { request_bytes: 111, reply_bytes: 114 });
+    run.config.engine.name = "uring".to_owned();
+    run.config.engine.options = [("buffers".to_owned(), 64), ("spin_ns".to_owned(), 50_000)].into();
+    run.status_codes.clear();
+    run.conclude();
+    run
+}
+
 /// Two wires at three levels; one row has failures.
 pub(crate) fn bench() -> Bench {
     let mut bench = Bench {
         run_id: "20261130T133533Z-042-1".to_owned(),
         started_at: "2026-11-30T13:35:33.042Z".to_owned(),
         command: vec!["zapring".to_owned(), "bench".to_owned()],
+        placement: Placement::Split,
         server_cores: vec![0],
         loader_cores: vec![1],
         environment: environment(),
@@ -151,7 +168,7 @@ pub(crate) fn bench() -> Bench {
     {
         for (wire, ok) in [("http", http), ("zap", zap)] {
             let run = good_run(wire, connections, ok, typical_ns);
-            bench.rows.push(BenchRow { wire: wire.to_owned(), connections, run });
+            bench.rows.push(BenchRow { wire: wire.to_owned(), connections, spread: None, run });
         }
     }
     let last = bench.rows.last_mut().expect("rows were just added");
@@ -162,4 +179,84 @@ pub(crate) fn bench() -> Bench {
     last.run.validity.push(Validity::note(ValidityCode::TooFewSamples, "9 samples"));
     bench.compare_wires("zap", "http");
     bench
+}
+
+/// Two wires in paired placement on two cores, one of which took a connection that was not its own.
+pub(crate) fn paired_bench() -> Bench {
+    let mut bench = bench();
+    bench.placement = Placement::Paired;
+    (bench.server_cores, bench.loader_cores) = (vec![0, 1], vec![0, 1]);
+    for row in &mut bench.rows {
+        let half = u64::from(row.connections / 2);
+        let per_shard = if row.connections == 1 { vec![1, 0] } else { vec![half, half] };
+        row.spread = Some(Spread { driven: per_shard.iter().filter(|count| **count > 0).count() as u64, per_shard });
+        row.run.config.placement = Placement::Paired;
+        row.run.loader.core_busy = vec![core(0, 2_910_000_000), core(1, 2_970_000_000)];
+        let server = row.run.server.as_mut().expect("every run is watched");
+        server.core_busy = row.run.loader.core_busy.clone();
+        row.run.conclude();
+    }
+    let last = bench.rows.last_mut().expect("there are rows");
+    let spread = last.spread.as_mut().expect("it was just set");
+    spread.per_shard = vec![80, 176];
+    last.run.validity.extend(spread.uneven());
+    last.run.validity.extend(spread.unpaired(&[128, 128], 0));
+    bench.compare_wires("zap", "http");
+    bench
+}
+
+/// A sweep with one value that is really cheaper, and slower.
+pub(crate) fn sweep() -> Sweep {
+    let noise = [1.0, 1.01, 0.99, 1.005, 0.995];
+    let points = |cpu_ns: f64, ok_per_s: f64, turn: usize| -> Vec<Point> {
+        let point = |round: u32| {
+            let noise = noise[(round as usize + turn) % noise.len()];
+            Point {
+                round,
+                ok: (ok_per_s * 2.0) as u64,
+                failed: u64::from(round == 4 && turn == 2),
+                ok_per_s: Some((ok_per_s / noise).round()),
+                server_cpu_ns_per_request: Some((cpu_ns * noise) as u64),
+                loader_cpu_ns_per_request: Some(3300),
+                server_core_busy_ns_per_request: Some((cpu_ns * noise * 1.1) as u64),
+                loader_core_busy_ns_per_request: Some(3400),
+                p50_ns: Some(211_000),
+                p99_ns: Some(315_000),
+            }
+        };
+        (0..5).map(point).collect()
+    };
+    let change = |factor: &str, value: &str, base: &str| {
+        Some(Change { factor: factor.to_owned(), value: value.to_owned(), base: base.to_owned() })
+    };
+    let setting = |change: Option<Change>, points| Setting { change, points, ..Setting::default() };
+    let mut sweep = Sweep {
+        run_id: "20261130T133533Z-042-1".to_owned(),
+        started_at: "2026-11-30T13:35:33.042Z".to_owned(),
+        command: vec!["zapring".to_owned(), "sweep".to_owned()],
+        side: Side::Server,
+        wire: "http".to_owned(),
+        connections: 64,
+        server_engine: "uring".to_owned(),
+        loader_engine: "uring".to_owned(),
+        placement: Placement::Split,
+        server_cores: vec![0],
+        loader_cores: vec![1],
+        rounds: 5,
+        duration_ns: 2 * SECOND_NS,
+        warmup_ns: SECOND_NS / 2,
+        environment: environment(),
+        settings: vec![
+            setting(None, points(3000.0, 290_000.0, 0)),
+            Setting { again: true, ..setting(None, points(3000.0, 290_000.0, 1)) },
+            setting(change("ring-entries", "64", "1024"), points(3015.0, 290_000.0, 2)),
+            setting(change("buffers", "64", "1024"), points(3600.0, 250_000.0, 3)),
+            setting(change("min-wait", "20us", "0us"), points(2400.0, 200_000.0, 4)),
+            setting(change("min-wait", "50us", "0us"), points(2500.0, 150_000.0, 0)),
+        ],
+        validity: vec![Validity::note(ValidityCode::Loopback, "server and loader ran on one host")],
+        ..Sweep::default()
+    };
+    sweep.conclude();
+    sweep
 }

@@ -17,6 +17,7 @@ pub(crate) struct Server {
     child: Child,
     pub(crate) http: SocketAddr,
     pub(crate) zap: SocketAddr,
+    pub(crate) floor: SocketAddr,
 }
 
 impl Server {
@@ -24,23 +25,32 @@ impl Server {
     pub(crate) fn start(engine: &str, more: &[&str]) -> Self {
         let mut child = zapring()
             .args(["serve", "--engine", engine, "--listen", "http://127.0.0.1:0", "--listen", "zap://127.0.0.1:0"])
+            .args(["--listen", "floor://127.0.0.1:0"])
             .args(more)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the binary under test");
         let mut http = None;
         let mut zap = None;
+        let mut floor = None;
         for line in BufReader::new(child.stdout.take().expect("piped")).lines() {
             let line = line.expect("text");
             if let Some(address) = line.strip_prefix("listening http://") {
                 http = address.parse().ok();
             } else if let Some(address) = line.strip_prefix("listening zap://") {
                 zap = address.parse().ok();
+            } else if let Some(address) = line.strip_prefix("listening floor://") {
+                floor = address.parse().ok();
             } else if line == "ready" {
                 break;
             }
         }
-        Server { child, http: http.expect("an http listener"), zap: zap.expect("a zap listener") }
+        Server {
+            child,
+            http: http.expect("an http listener"),
+            zap: zap.expect("a zap listener"),
+            floor: floor.expect("a floor listener"),
+        }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -53,6 +63,11 @@ impl Server {
 
     pub(crate) fn zap_url(&self, path: &str) -> String {
         format!("zap://{}{path}", self.zap)
+    }
+
+    /// The target on floor; `sizes` as in `/111/114`, or empty.
+    pub(crate) fn floor_url(&self, sizes: &str) -> String {
+        format!("floor://{}{sizes}", self.floor)
     }
 
     /// Sends it SIGTERM and waits; how long it took, and its exit code.

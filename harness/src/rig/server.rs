@@ -1,13 +1,13 @@
-//! The server of a bench: started, asked where it listens, stopped.
+//! The server of a rig: started, asked where it listens, stopped.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::bench::error::{BenchError, said};
-use crate::bench::plan::BenchPlan;
 use crate::child::{Child, describe};
 use crate::limits::STOP_GRACE;
+use crate::rig::Rig;
+use crate::rig::error::{RigError, said};
 
 /// A server that said where it listens and that it is ready.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ enum Wait {
 
 impl Server {
     /// Starts it and waits until it is ready; `None` when stopped meanwhile.
-    pub(crate) fn start(plan: &BenchPlan, stop: &AtomicBool) -> Result<Option<Self>, BenchError> {
-        let mut child = Child::start(&plan.serve_command())?;
-        let outcome = child.wait_lines(Instant::now() + plan.ready_wait, |lines| {
+    pub(crate) fn start(rig: &Rig, stop: &AtomicBool) -> Result<Option<Self>, RigError> {
+        let mut child = Child::start(&rig.serve_command())?;
+        let outcome = child.wait_lines(Instant::now() + rig.ready_wait, |lines| {
             if stop.load(Ordering::Relaxed) {
                 return Some(Wait::Stopped);
             }
@@ -38,14 +38,14 @@ impl Server {
                 Ok(None)
             }
             Some(Wait::Ready(addresses)) => {
-                let missing = plan.wires.iter().find(|wire| !addresses.contains_key(*wire));
+                let missing = rig.wires().find(|wire| !addresses.contains_key(*wire));
                 if let Some(wire) = missing {
                     let stdout = child.stdout().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
-                    return Err(BenchError::NoListener { wire: wire.clone(), stdout: stdout.unwrap_or_default() });
+                    return Err(RigError::NoListener { wire: wire.to_owned(), stdout: stdout.unwrap_or_default() });
                 }
                 Ok(Some(Self { child, addresses }))
             }
-            None => Err(not_ready(plan, &mut child)?),
+            None => Err(not_ready(rig, &mut child)?),
         }
     }
 
@@ -54,20 +54,25 @@ impl Server {
         self.child.pid()
     }
 
-    /// Where it serves a wire of the plan, as a URL without a path.
+    /// Where it serves a wire of the rig, as a URL without a path.
     pub(crate) fn address(&self, wire: &str) -> &str {
-        self.addresses.get(wire).expect("every wire of the plan was checked when the server became ready")
+        self.addresses.get(wire).expect("every wire of the rig was checked when the server became ready")
+    }
+
+    /// Ends it. Its status is not looked at: a server that died before is an error already, and one that had to be killed has served.
+    pub(crate) fn stop(mut self) {
+        let _ = self.child.stop(STOP_GRACE);
     }
 }
 
-fn not_ready(plan: &BenchPlan, child: &mut Child) -> Result<BenchError, BenchError> {
+fn not_ready(rig: &Rig, child: &mut Child) -> Result<RigError, RigError> {
     Ok(match child.poll()? {
-        Some(status) => BenchError::ServerNotStarted {
+        Some(status) => RigError::ServerNotStarted {
             status: describe(status),
             code: status.code(),
             stderr: said(&child.stderr_tail()),
         },
-        None => BenchError::ServerNotReady { waited_s: plan.ready_wait.as_secs(), stderr: said(&child.stderr_tail()) },
+        None => RigError::ServerNotReady { waited_s: rig.ready_wait.as_secs(), stderr: said(&child.stderr_tail()) },
     })
 }
 

@@ -1,21 +1,21 @@
 //! Drives the loader's protocol with slices, for counting instructions per request under callgrind:
 //!
 //! ```text
-//! cargo build --release -p loader --example instructions
+//! cargo build --release -p loader --example loader_instructions
 //! for n in 10000 20000; do
-//!     valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/instructions http 1 $n
+//!     valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/loader_instructions http 1 $n
 //! done
 //! ```
 //!
 //! The difference of the two totals, divided by the difference of the two counts, is one request: an answer read, checked and
-//! recorded, and the next request written. Arguments: `http` or `zap`, answers per read, requests.
+//! recorded, and the next request written. Arguments: `http`, `zap` or `floor`, answers per read, requests.
 
 use std::{env, sync::Arc};
 
 use engine::{Address, Board, Conn, Cx, Origin, Outbox, Shard, Wishes, limits::OUT_BUDGET_BYTES};
 use loader::{
     LoadPlan, LoadShard, Shared, Target,
-    wire::{Http, Wire, Zap},
+    wire::{Floor, Http, Wire, Zap},
 };
 
 fn drive<W: Wire>(url: &str, answer: &[u8], pipeline: u32, requests: u64) {
@@ -48,7 +48,7 @@ fn drive<W: Wire>(url: &str, answer: &[u8], pipeline: u32, requests: u64) {
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [wire, pipeline, requests] = &arguments[..] else {
-        panic!("usage: instructions http|zap ANSWERS_PER_READ REQUESTS")
+        panic!("usage: instructions http|zap|floor ANSWERS_PER_READ REQUESTS")
     };
     let (pipeline, requests) = (pipeline.parse().expect("a number"), requests.parse().expect("a number"));
     match wire.as_str() {
@@ -63,6 +63,11 @@ fn main() {
             codec::zap::response::encode(&mut answer, &head, b"ok", ()).expect("encodes");
             drive::<Zap>("zap://127.0.0.1/health", &answer, pipeline, requests);
         }
-        other => panic!("unknown wire {other:?}: http or zap"),
+        "floor" => {
+            let bytes = codec::floor::Sizes::default().reply_bytes;
+            let answer = [&codec::floor::length(bytes)[..], &vec![0; bytes - 4]].concat();
+            drive::<Floor>("floor://127.0.0.1", &answer, pipeline, requests);
+        }
+        other => panic!("unknown wire {other:?}: http, zap or floor"),
     }
 }

@@ -1,0 +1,117 @@
+//! What every command that makes a document of several runs does around it: where it goes, the progress bar, and the end.
+
+use std::{
+    fmt::Display,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use harness::End;
+use indicatif::{ProgressBar, ProgressStyle};
+use results::{Ending, ExitCode, Output};
+use serde::Serialize;
+
+use crate::{failure::Failure, load, signals};
+
+/// Where documents go that nobody gave a place.
+const RUNS: &str = "results/runs";
+
+/// Flags of where the document goes and what is shown meanwhile.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DocumentArgs {
+    /// Where the result goes; - for standard output, the table then goes to standard error [default: a new file in
+    /// results/runs]
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+    /// No progress bar
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl DocumentArgs {
+    /// Opens the place of the result before anything runs. The folder of runs is made where it is missing; any other must be there.
+    pub(crate) fn open(&self, file_name: fn(u64) -> String) -> Result<Output, Failure> {
+        if let Some(path) = &self.out {
+            return Ok(Output::open(path)?);
+        }
+        fs::create_dir_all(RUNS)
+            .map_err(|source| Failure::System { what: "making the folder results/runs", source })?;
+        let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        Ok(Output::open(&Path::new(RUNS).join(file_name(now_ns)))?)
+    }
+
+    /// A bar of so many runs, on a terminal only.
+    pub(crate) fn bar(&self, runs: u64) -> ProgressBar {
+        if self.quiet || !io::IsTerminal::is_terminal(&io::stderr()) {
+            return ProgressBar::hidden();
+        }
+        // Drawn once per run, by the thread that waits: nothing is drawn while something is measured.
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("a template without mistakes");
+        ProgressBar::new(runs).with_style(style)
+    }
+}
+
+/// A flag that the first SIGINT or SIGTERM raises.
+pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&stop);
+    signals::on_first(move || raised.store(true, Ordering::Relaxed))
+        .map_err(|source| Failure::System { what: "installing signal handlers", source })?;
+    Ok(stop)
+}
+
+/// What was typed, for the record.
+pub(crate) fn command() -> Vec<String> {
+    std::iter::once("zapring".to_owned()).chain(std::env::args().skip(1)).collect()
+}
+
+/// This program's own file, to start it again with another command.
+pub(crate) fn own_exe() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|source| Failure::System { what: "finding this program's own file", source })
+}
+
+/// A document with everything that is to be said about it.
+pub(crate) struct Made<'a, T, E> {
+    pub(crate) document: &'a T,
+    pub(crate) text: String,
+    /// Exit codes that the document calls for.
+    pub(crate) codes: Vec<ExitCode>,
+    pub(crate) end: End<E>,
+    /// The exit code of a failure.
+    pub(crate) code_of: fn(&E) -> ExitCode,
+}
+
+impl<T: Serialize, E: Display> Made<'_, T, E> {
+    /// Prints, writes, and says how it ended.
+    pub(crate) fn put(mut self, output: Output) -> ExitCode {
+        let name = output.name().to_owned();
+        let to_stderr = output.is_stdout();
+        load::print(&self.text, to_stderr);
+        match output.write(self.document) {
+            Ok(()) if to_stderr => {}
+            Ok(()) => println!("written to {name}"),
+            Err(error) => {
+                eprintln!("zapring: {error}");
+                self.codes.push(error.exit_code());
+            }
+        }
+        match &self.end {
+            End::Complete => {}
+            End::Interrupted => self.codes.push(ExitCode::Interrupted),
+            End::Failed(error) => {
+                eprintln!("zapring: {error}");
+                self.codes.push((self.code_of)(error));
+            }
+        }
+        let ending = Ending::of(&self.codes);
+        if let Some(line) = ending.text() {
+            eprintln!("zapring: {line}");
+        }
+        ending.code
+    }
+}
