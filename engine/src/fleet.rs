@@ -35,11 +35,13 @@ pub enum Engine {
     Uring,
     /// Our own loop over one epoll instance.
     Epoll,
+    /// glommio's executor.
+    Glommio,
 }
 
 impl Engine {
     /// Every engine, for tests and help texts.
-    pub const ALL: [Engine; 3] = [Engine::Monoio, Engine::Uring, Engine::Epoll];
+    pub const ALL: [Engine; 4] = [Engine::Monoio, Engine::Uring, Engine::Epoll, Engine::Glommio];
 
     /// The name on the command line and in result files.
     pub fn name(self) -> &'static str {
@@ -47,6 +49,7 @@ impl Engine {
             Engine::Monoio => "monoio",
             Engine::Uring => "uring",
             Engine::Epoll => "epoll",
+            Engine::Glommio => "glommio",
         }
     }
 }
@@ -96,7 +99,7 @@ pub struct Plan {
 pub struct Granted {
     /// The engine that runs.
     pub engine: Engine,
-    /// Ring setup flags; `None` on engines without a ring.
+    /// Ring setup flags; `None` on engines without a ring, and on glommio, whose rings are its own and without any.
     pub setup: Option<Rung>,
     /// Submission queue entries, 0 where there is no ring or the engine does not say.
     pub sq_entries: u32,
@@ -358,6 +361,7 @@ fn run_shard<S: Shard>(lane: Lane, make: &impl Fn(usize) -> S, events: &Sender<E
             Engine::Monoio => crate::on_monoio::run(lane, shard),
             Engine::Uring => crate::uring::run(lane, shard),
             Engine::Epoll => crate::epoll::run(lane, shard),
+            Engine::Glommio => crate::on_glommio::run(lane, shard),
         }
     }));
     let result = match result {

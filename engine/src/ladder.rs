@@ -88,6 +88,23 @@ pub enum RingError {
         "the kernel refused a ring (EPERM) although kernel.io_uring_disabled allows it: a security module may forbid it; use `--engine epoll`"
     )]
     Denied,
+    /// glommio insists on a limit of locked memory of its own.
+    #[error(
+        "glommio wants a locked-memory limit of {wanted_bytes} bytes and it is {limit_bytes}; run `ulimit -l {}` (as root, or raise the hard limit in /etc/security/limits.conf), or use `--engine uring` or `--engine epoll`",
+        wanted_bytes / 1024
+    )]
+    GlommioMemlock {
+        /// The soft limit, in bytes.
+        limit_bytes: u64,
+        /// What glommio wants, in bytes.
+        wanted_bytes: u64,
+    },
+    /// glommio asks for operations that this kernel does not have.
+    #[error("this kernel ({release}) is too old for glommio, which wants 5.8; use `--engine epoll`")]
+    GlommioKernel {
+        /// `uname -r`.
+        release: String,
+    },
     /// Anything else.
     #[error("the kernel refused a ring: {0}; use `--engine epoll` to run without io_uring")]
     Other(#[source] io::Error),

@@ -14,6 +14,7 @@ mod fleet;
 mod inbox;
 mod ladder;
 pub mod limits;
+mod on_glommio;
 mod on_monoio;
 mod options;
 mod outbox;

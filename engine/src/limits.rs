@@ -57,6 +57,13 @@ pub const BUFFERS: u16 = 1024;
 /// Bytes of a receive buffer: several pipelined requests; what is longer arrives in several.
 pub const BUFFER_BYTES: u32 = 4096;
 
+/// Locked memory that glommio insists on for each executor, whether the kernel charges rings to it or not.
+pub const GLOMMIO_MEMLOCK_BYTES: u64 = 512 * 1024;
+
+/// How long glommio's tasks may run before it looks for news. Its default of 100 ms would let one peer that sends without end
+/// keep the others waiting that long; the timer is set in every turn anyway, so a shorter one costs nothing.
+pub const GLOMMIO_PREEMPT_NS: u64 = 1_000_000;
+
 /// Wait for one shard to end after it was told to, beyond the drain time, before it is reported as stuck.
 pub const JOIN_GRACE_NS: u64 = 2_000_000_000;
 

@@ -110,19 +110,19 @@ impl EngineOptions {
                 return Err(OptionError::NotThisEngine { option, engine, able: only_uring, reason });
             }
         }
-        let sizes = [
-            ("--ring-entries", self.sq_entries != default.sq_entries),
-            ("--cq-entries", self.cq_entries != default.cq_entries),
-        ];
-        for (option, set) in sizes {
-            if set && engine == Engine::Epoll {
-                return Err(OptionError::NotThisEngine {
-                    option,
-                    engine,
-                    able: "engines with a ring",
-                    reason: no_ring,
-                });
+        let ring_entries = self.sq_entries != default.sq_entries;
+        let cq_entries = self.cq_entries != default.cq_entries;
+        let refused = match engine {
+            Engine::Epoll if ring_entries => Some(("--ring-entries", "engines with a ring", no_ring)),
+            Engine::Epoll if cq_entries => Some(("--cq-entries", "engines with a ring", no_ring)),
+            // A completion queue that only goes with a long submission queue was not asked for.
+            Engine::Glommio if cq_entries && self.cq_entries != self.sq_entries => {
+                Some(("--cq-entries", "--engine uring or --engine monoio", "its runtime makes its rings itself"))
             }
+            _ => None,
+        };
+        if let Some((option, able, reason)) = refused {
+            return Err(OptionError::NotThisEngine { option, engine, able, reason });
         }
         if self.sqpoll && self.spin_ns > 0 {
             let reason = "with SQPOLL the kernel's thread spins, not ours";
@@ -206,6 +206,13 @@ mod tests {
         }
         let sizes = EngineOptions { sq_entries: 64, ..default };
         assert_eq!(sizes.check(Engine::Monoio), Ok(()));
+        assert_eq!(sizes.check(Engine::Glommio), Ok(()));
+        let long = EngineOptions { sq_entries: 16_384, cq_entries: 16_384, ..default };
+        assert_eq!(long.check(Engine::Glommio), Ok(()));
+        let completions = EngineOptions { cq_entries: 4096, ..default };
+        assert_eq!(completions.check(Engine::Monoio), Ok(()));
+        let error = completions.check(Engine::Glommio).expect_err("not its").to_string();
+        assert!(error.contains("--cq-entries is for --engine uring or --engine monoio"), "{error}");
         assert!(sizes.check(Engine::Epoll).expect_err("no ring").to_string().contains("it has no ring"));
     }
 

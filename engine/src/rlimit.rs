@@ -24,6 +24,15 @@ pub fn memlock_bytes() -> u64 {
     read(libc::RLIMIT_MEMLOCK).map_or(0, |limit| limit.rlim_cur)
 }
 
+/// Raises the soft limit of locked memory to the hard one, as far as that goes.
+pub(crate) fn raise_memlock() {
+    if let Ok(mut limit) = read(libc::RLIMIT_MEMLOCK) {
+        limit.rlim_cur = limit.rlim_max;
+        // SAFETY: `limit` is a valid rlimit; a refusal shows when the limit is read again.
+        unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &limit) };
+    }
+}
+
 fn read(which: libc::__rlimit_resource_t) -> io::Result<libc::rlimit> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid rlimit to write to.

@@ -25,6 +25,23 @@ pub(crate) fn is_exhausted(errno: i32) -> bool {
     matches!(errno, libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS)
 }
 
+/// Whether an error of accept is about the one connection that was to be accepted, see accept(2), or of the call alone.
+pub(crate) fn is_of_one_connection(errno: i32) -> bool {
+    matches!(
+        errno,
+        libc::ECONNABORTED
+            | libc::EINTR
+            | libc::EPERM
+            | libc::EPROTO
+            | libc::ENOPROTOOPT
+            | libc::ENETDOWN
+            | libc::ENETUNREACH
+            | libc::EHOSTDOWN
+            | libc::EHOSTUNREACH
+            | libc::ENONET
+    )
+}
+
 /// Receives what is there, without waiting; 0 means that the peer closed its side. The error is an errno.
 ///
 /// # Safety
@@ -82,6 +99,12 @@ pub(crate) fn set_nonblocking(fd: RawFd, on: bool) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     Ok(())
+}
+
+/// Has a descriptor closed in programs that this process starts.
+pub(crate) fn set_cloexec(fd: RawFd) {
+    // SAFETY: plain numbers; it fails only for a descriptor that is not open.
+    unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
 }
 
 /// A `timerfd` on `CLOCK_MONOTONIC`.

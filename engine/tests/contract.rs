@@ -414,7 +414,9 @@ fn no_descriptor_is_left_and_no_slot_mixes_peers_up() {
         wait_until("all are closed", || fleet.board().total().connections_open == 0);
         assert_eq!(fleet.board().total().connections_opened, 1000);
         finish(fleet);
-        wait_until("all descriptors are closed", || open_descriptors() == before);
+        // glommio keeps the eventfd of every executor that has ended (DataDog/glommio#448): one for each shard, none more.
+        let kept = if engine == Engine::Glommio { 2 } else { 0 };
+        wait_until("all descriptors are closed", || open_descriptors() == before + kept);
     });
 }
 
@@ -543,7 +545,8 @@ fn shards_are_pinned_and_the_pin_is_read_back() {
         plan.cores = vec![0];
         let fleet = launch(plan, Arc::new(Board::new(1)), |_| Echo::default()).expect("launched");
         assert_eq!(fleet.granted()[0].core, Some(0));
-        assert_eq!(fleet.granted()[0].setup.is_some(), engine != Engine::Epoll);
+        // epoll has no ring, and glommio's are made without flags.
+        assert_eq!(fleet.granted()[0].setup.is_some(), matches!(engine, Engine::Monoio | Engine::Uring));
         finish(fleet);
         let mut plan = plan_for_core(engine, 100_000);
         plan.shards = 1;

@@ -7,7 +7,7 @@ use crate::{failure::Failure, value};
 /// Flags of the engine.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct EngineArgs {
-    /// How bytes are moved: monoio or uring (io_uring), epoll
+    /// How bytes are moved: monoio, uring or glommio (io_uring), or epoll
     #[arg(long, value_parser = value::engine, default_value = "monoio", value_name = "NAME")]
     pub(crate) engine: Engine,
     /// Submission queue entries of each ring; rounded up to a power of two

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Connections of every run
     #[arg(short, long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// How both sides move bytes: uring or monoio (io_uring), epoll
+    /// How both sides move bytes: uring, monoio or glommio (io_uring), or epoll
     #[arg(long, value_parser = value::engine, default_value = "uring", value_name = "NAME")]
     engine: Engine,
     /// Which side gets the settings, and whose cost is compared

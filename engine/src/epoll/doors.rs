@@ -62,7 +62,7 @@ impl Doors {
             Ok(socket) => socket,
             Err(error) => match error.raw_os_error().unwrap_or(libc::EIO) {
                 libc::EAGAIN => return Accepted::Enough,
-                errno if is_of_one_connection(errno) => return Accepted::NotOurs,
+                errno if socket::is_of_one_connection(errno) => return Accepted::NotOurs,
                 errno => {
                     counts.accept_pauses.add(u64::from(socket::is_exhausted(errno)));
                     // Any other error would be reported at every wait.
@@ -118,21 +118,4 @@ impl Doors {
         self.doors.clear();
         self.resume_at_ns = u64::MAX;
     }
-}
-
-/// Whether an error of accept is about the one connection that was to be accepted, see accept(2), or of the call alone.
-fn is_of_one_connection(errno: i32) -> bool {
-    matches!(
-        errno,
-        libc::ECONNABORTED
-            | libc::EINTR
-            | libc::EPERM
-            | libc::EPROTO
-            | libc::ENOPROTOOPT
-            | libc::ENETDOWN
-            | libc::ENETUNREACH
-            | libc::EHOSTDOWN
-            | libc::EHOSTUNREACH
-            | libc::ENONET
-    )
 }

@@ -60,6 +60,8 @@ struct Worker<S> {
     /// Connections that had it and want another: in the next round, after what the poller has to say.
     later: Vec<Conn>,
     dirty: Vec<Conn>,
+    /// The control channel has something to say.
+    told: bool,
     /// One for each wait; wraps.
     round: u32,
     now_ns: u64,
@@ -83,6 +85,7 @@ impl<S: Shard> Worker<S> {
             ready: VecDeque::new(),
             later: Vec::new(),
             dirty: Vec::new(),
+            told: false,
             round: 1,
             now_ns,
         })
@@ -92,6 +95,11 @@ impl<S: Shard> Worker<S> {
         self.core.tick();
         loop {
             self.work()?;
+            if std::mem::take(&mut self.told) {
+                // After the connections: what a peer did before the fleet spoke is seen before.
+                self.listen();
+                self.work()?;
+            }
             if self.core.ending() {
                 self.doors.shut();
             }
@@ -109,7 +117,7 @@ impl<S: Shard> Worker<S> {
                 match source {
                     Source::Connection { generation, slot } => self.notice(slot, generation, bits)?,
                     Source::Door(slot) => self.accept(slot as usize),
-                    Source::Control => self.listen(),
+                    Source::Control => self.told = true,
                     Source::Alarm => {}
                 }
             }

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) const ENGINES: [&str; 3] = ["monoio", "uring", "epoll"];
+pub(crate) const ENGINES: [&str; 4] = ["monoio", "uring", "epoll", "glommio"];
 
 /// A server that is killed when the test is done with it.
 pub(crate) struct Server {
