@@ -18,6 +18,7 @@ use crate::{
     address::{Address, Listener},
     board::Board,
     control::Remote,
+    features::Features,
     ladder::{RingError, Rung},
     limits::{self, Limits},
     options::{EngineOptions, OptionError},
@@ -105,6 +106,8 @@ pub struct Granted {
     pub sq_entries: u32,
     /// Completion queue entries, 0 likewise.
     pub cq_entries: u32,
+    /// What else of the ring is used.
+    pub features: Features,
     /// The core, read back after pinning; `None` when not pinned.
     pub core: Option<usize>,
 }
@@ -209,8 +212,8 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// Tells the fleet that this shard is about to serve.
-    pub(crate) fn ready(&mut self, setup: Option<Rung>, sq_entries: u32, cq_entries: u32) {
-        let granted = Granted { engine: self.engine, setup, sq_entries, cq_entries, core: self.core };
+    pub(crate) fn ready(&mut self, setup: Option<Rung>, sq_entries: u32, cq_entries: u32, features: Features) {
+        let granted = Granted { engine: self.engine, setup, sq_entries, cq_entries, features, core: self.core };
         if let Some(ready) = self.ready.take() {
             let _ = ready.send(Event::Ready(self.index, granted));
         }

@@ -23,6 +23,11 @@ pub const LADDER: [Rung; 3] = [
 ];
 
 impl Rung {
+    /// These flags without those about the work of the submitting thread.
+    pub(crate) fn without_taskrun(self) -> Self {
+        Rung { defer_taskrun: false, coop_taskrun: false, ..self }
+    }
+
     /// The kernel's names of the flags, as they go into result files.
     pub fn names(self) -> Vec<&'static str> {
         [

@@ -57,6 +57,9 @@ pub const BUFFERS: u16 = 1024;
 /// Bytes of a receive buffer: several pipelined requests; what is longer arrives in several.
 pub const BUFFER_BYTES: u32 = 4096;
 
+/// Sockets that a ring knows as direct descriptors; those beyond go by their numbers. The kernel takes 8 bytes for each.
+pub const DIRECT_DESCRIPTORS: u32 = 1 << 16;
+
 /// Locked memory that glommio insists on for each executor, whether the kernel charges rings to it or not.
 pub const GLOMMIO_MEMLOCK_BYTES: u64 = 512 * 1024;
 

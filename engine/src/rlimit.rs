@@ -24,6 +24,11 @@ pub fn memlock_bytes() -> u64 {
     read(libc::RLIMIT_MEMLOCK).map_or(0, |limit| limit.rlim_cur)
 }
 
+/// The soft limit of open descriptors; 0 when it cannot be read.
+pub(crate) fn nofile() -> u64 {
+    read(libc::RLIMIT_NOFILE).map_or(0, |limit| limit.rlim_cur)
+}
+
 /// Raises the soft limit of locked memory to the hard one, as far as that goes.
 pub(crate) fn raise_memlock() {
     if let Ok(mut limit) = read(libc::RLIMIT_MEMLOCK) {

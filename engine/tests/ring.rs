@@ -154,3 +154,22 @@ fn a_spinning_shard_sleeps_when_nothing_comes() {
     assert!(after.enters - before.enters < 20, "{} enters in an idle half second", after.enters - before.enters);
     drop(peer);
 }
+
+#[test]
+fn an_end_is_seen_at_once_while_other_connections_keep_receiving() {
+    let (fleet, address) = serve(EngineOptions::default());
+    let features = fleet.granted()[0].features;
+    let idle: Vec<TcpStream> = (0..50).map(|_| dial(address)).collect();
+    for _ in 0..10 {
+        let mut peer = dial(address);
+        peer.write_all(b"last words").expect("written");
+        peer.shutdown(std::net::Shutdown::Write).expect("shut down");
+        let begun = Instant::now();
+        let mut got = Vec::new();
+        peer.read_to_end(&mut got).expect("an end");
+        assert_eq!(got, b"last words");
+        assert!(begun.elapsed() < Duration::from_secs(2), "an end after {:?} with {features}", begun.elapsed());
+    }
+    drop(idle);
+    assert!(fleet.join().remove(0).is_ok());
+}

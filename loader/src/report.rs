@@ -160,6 +160,7 @@ fn loader_block(window_ns: u64, window: &Window) -> LoaderBlock {
 
 fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
     let flags = granted.first().and_then(|granted| granted.setup).map_or_else(Vec::new, |rung| rung.names());
+    let features = granted.first().map_or_else(Vec::new, |granted| granted.features.names());
     let (requests, duration_ns) = match plan.length {
         Length::Time { duration_ns } => (None, Some(duration_ns)),
         Length::Requests { total } => (Some(total), None),
@@ -186,6 +187,7 @@ fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
         engine: EngineConfig {
             name: plan.engine.name().to_owned(),
             flags: flags.into_iter().map(str::to_owned).collect(),
+            features: features.into_iter().map(str::to_owned).collect(),
             options: options(&plan.engine_options),
         },
         floor: floor.map(|sizes| FloorConfig {

@@ -87,6 +87,9 @@ pub struct EngineConfig {
     pub name: String,
     /// Ring setup flags the kernel granted, in kernel words; empty for engines without a ring.
     pub flags: Vec<String>,
+    /// What else the kernel has and the ring engine uses, as in `RECV_MULTISHOT`; empty for the other engines. Since version 1.1.
+    #[serde(default)]
+    pub features: Vec<String>,
     /// Options that differ from the engine's defaults, by name with unit, as in `buffers` or `spin_ns`; a switch that is on is 1. Since
     /// version 1.1.
     #[serde(default)]

@@ -61,6 +61,7 @@ impl Published {
         Stats {
             engine: engine.map(|granted| granted.engine.name()),
             setup_flags: engine.and_then(|granted| granted.setup).map(|setup| setup.names()),
+            ring_features: engine.map(|granted| granted.features.names()),
             process: Process::read().ok(),
             requests: self.requests(),
             connections: self.board.total(),
@@ -84,6 +85,8 @@ struct Stats {
     engine: Option<&'static str>,
     /// `None` on engines without a ring.
     setup_flags: Option<Vec<&'static str>>,
+    /// What else the kernel has and the ring engine uses; empty on the others.
+    ring_features: Option<Vec<&'static str>>,
     process: Option<Process>,
     requests: RequestFigures,
     connections: ShardFigures,

@@ -118,7 +118,11 @@ fn announce(args: &Args, running: &server::Running) -> io::Result<()> {
         for (shard, granted) in running.granted().iter().enumerate() {
             let core = granted.core.map_or("not pinned".to_owned(), |core| format!("core {core}"));
             let setup = granted.setup.map_or(String::new(), |setup| format!(", ring flags {setup}"));
-            writeln!(out, "shard {shard}: {core}, {}{setup}", granted.engine)?;
+            let features = match granted.features.names() {
+                names if names.is_empty() => String::new(),
+                _ => format!(", features {}", granted.features),
+            };
+            writeln!(out, "shard {shard}: {core}, {}{setup}{features}", granted.engine)?;
         }
     }
     writeln!(out, "ready")?;

@@ -24,6 +24,7 @@ use self::{
     source::Source,
 };
 use crate::{
+    Features,
     address::Address,
     clock,
     control::{self, Message},
@@ -39,7 +40,7 @@ pub(crate) fn run<S: Shard>(mut lane: Lane, shard: S) -> Result<io::Result<S>, L
     let refused = |what| move |source| LaunchError::System { shard: index, what, source };
     let poller = Poller::new().map_err(refused("making an epoll instance"))?;
     let alarm = Alarm::new().map_err(refused("making a timer"))?;
-    lane.ready(None, 0, 0);
+    lane.ready(None, 0, 0, Features::default());
     let worker = match Worker::new(poller, alarm, lane, shard) {
         Ok(worker) => worker,
         Err(error) => return Ok(Err(error)),

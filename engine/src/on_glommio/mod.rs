@@ -27,7 +27,7 @@ mod start;
 use std::{io, mem::ManuallyDrop, rc::Rc};
 
 use crate::{
-    clock,
+    Features, clock,
     core::Core,
     fleet::{Lane, LaunchError},
     shard::Shard,
@@ -38,7 +38,7 @@ pub(crate) fn run<S: Shard>(mut lane: Lane, shard: S) -> Result<io::Result<S>, L
     let depth = lane.options.sq_entries.next_power_of_two();
     // Tasks hold the state and the state is what a panic may have left in pieces: on a panic both are leaked.
     let executor = ManuallyDrop::new(start::executor(lane.index, depth)?);
-    lane.ready(None, depth, 0);
+    lane.ready(None, depth, 0, Features::default());
     let core = Core::new(shard, lane.limits, lane.board.clone(), lane.index, clock::now_ns());
     let state = match lane::State::new(core, &lane) {
         Ok(state) => Rc::new(state),

@@ -12,7 +12,7 @@ use std::{io, rc::Rc};
 use monoio::{Buildable, IoUringDriver, Runtime, RuntimeBuilder};
 
 use crate::{
-    EngineOptions, clock,
+    EngineOptions, Features, clock,
     core::Core,
     fleet::{Lane, LaunchError},
     ladder::{self, HostFacts, Rung},
@@ -24,7 +24,12 @@ pub(crate) fn run<S: Shard>(mut lane: Lane, shard: S) -> Result<io::Result<S>, L
     let size = lane.options;
     let (runtime, rung) = ladder::climb(|rung| build(rung, size), || HostFacts::read("/proc".as_ref()))
         .map_err(|source| LaunchError::Ring { shard: lane.index, source })?;
-    lane.ready(Some(rung), size.sq_entries.next_power_of_two(), size.cq_entries.next_power_of_two());
+    lane.ready(
+        Some(rung),
+        size.sq_entries.next_power_of_two(),
+        size.cq_entries.next_power_of_two(),
+        Features::default(),
+    );
     Ok(drive(runtime, lane, shard))
 }
 

@@ -1,8 +1,11 @@
 //! What the loop keeps for a connection beside the core's slot: its descriptor and the operations in flight.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
+
+use io_uring::{squeue, types};
 
 use super::token::GENERATIONS;
+use crate::shard::Conn;
 
 /// Waiting for this much or more makes a connection receive for itself: copying out of several buffers costs more than a
 /// submission.
@@ -26,6 +29,8 @@ pub(super) struct Link {
     pub(super) connecting: bool,
     /// The socket was shut down so that operations end.
     pub(super) let_go: bool,
+    /// The ring knows the socket by the number of its slot.
+    pub(super) direct: bool,
     bulk: u8,
     /// The header of a vectored send; boxed so that it stays where it is.
     pub(super) message: Option<Box<MessageHeader>>,
@@ -34,6 +39,21 @@ pub(super) struct Link {
 pub(super) struct MessageHeader(pub(super) libc::msghdr);
 
 impl Link {
+    /// An operation on the socket: by the number of the slot where the ring knows it, else by its descriptor.
+    #[inline]
+    pub(super) fn aim(
+        &self,
+        conn: Conn,
+        fd: RawFd,
+        operation: impl FnOnce(types::Fd) -> squeue::Entry,
+    ) -> squeue::Entry {
+        if self.direct {
+            operation(types::Fd(conn.0.cast_signed())).flags(squeue::Flags::FIXED_FILE)
+        } else {
+            operation(types::Fd(fd))
+        }
+    }
+
     /// Whether the kernel still works on it.
     pub(super) fn is_busy(&self) -> bool {
         self.armed || self.receiving || self.sending || self.connecting

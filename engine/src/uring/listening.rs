@@ -32,7 +32,12 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    pub(super) fn new(sockets: Vec<(usize, OwnedFd)>, dealt: Vec<usize>, deal_to: Vec<Remote>) -> Self {
+    pub(super) fn new(
+        sockets: Vec<(usize, OwnedFd)>,
+        dealt: Vec<usize>,
+        deal_to: Vec<Remote>,
+        multishot: bool,
+    ) -> Self {
         let doors = sockets
             .into_iter()
             .map(|(listener, socket)| Door {
@@ -43,7 +48,7 @@ impl Listening {
                 paused_until_ns: None,
             })
             .collect();
-        Listening { doors, deal_to, next_deal: 0, multishot: true, shut: false }
+        Listening { doors, deal_to, next_deal: 0, multishot, shut: false }
     }
 
     /// Queues an accept for every door that is neither armed nor paused.

@@ -2,6 +2,8 @@
 //! and flushes again. Nothing acts inside the drain.
 
 mod buffers;
+mod features;
+mod files;
 mod link;
 mod listening;
 mod mapping;
@@ -19,6 +21,8 @@ use io_uring::{opcode, types};
 
 use self::{
     buffers::Buffers,
+    features::Means,
+    files::Files,
     link::{Link, MessageHeader},
     listening::Listening,
     ring::{Completion, Ring},
@@ -39,27 +43,25 @@ use crate::{
 pub(crate) fn run<S: Shard>(mut lane: Lane, shard: S) -> Result<io::Result<S>, LaunchError> {
     let index = lane.index;
     let size = lane.options;
-    let (ring, rung) = ladder::climb(|rung| Ring::new(rung, size), || HostFacts::read("/proc".as_ref()))
+    let (mut ring, rung) = ladder::climb(|rung| Ring::new(rung, size), || HostFacts::read("/proc".as_ref()))
         .map_err(|source| LaunchError::Ring { shard: index, source })?;
     let (sq_entries, cq_entries) = ring.sizes();
-    let buffers = match Buffers::register(&ring.submitter(), lane.options.buffers, lane.options.buffer_bytes) {
-        Ok(buffers) => Some(buffers),
-        // Not known before 5.19, or charged to a memory limit: receives work without.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOMEM)) => None,
-        Err(source) => return Err(LaunchError::System { shard: index, what: "registering receive buffers", source }),
-    };
-    lane.ready(Some(rung), sq_entries, cq_entries);
-    let mut worker = LeakOnPanic(ManuallyDrop::new(Worker::new(ring, buffers, lane, shard)));
+    let means = Means::find(&mut ring, index, size, lane.limits.max_connections)?;
+    // With a thread of the kernel's the flags about our own are left out.
+    let rung = if size.sqpoll { rung.without_taskrun() } else { rung };
+    lane.ready(Some(rung), sq_entries, cq_entries, means.features);
+    let mut worker = LeakOnPanic(ManuallyDrop::new(Worker::new(ring, means, lane, shard)));
     if let Err(error) = worker.0.serve() {
         // Operations may still be in flight: what they point to must stay.
         return Ok(Err(error));
     }
     // SAFETY: taken once; the guard's own drop does nothing.
     let worker = unsafe { ManuallyDrop::take(&mut worker.0) };
-    let Worker { ring, buffers, core, .. } = worker;
-    // The ring first: until it is gone the kernel may know the buffers.
+    let Worker { ring, buffers, files, core, .. } = worker;
+    // The ring first: until it is gone the kernel may know the buffers and the table of descriptors.
     drop(ring);
     drop(buffers);
+    drop(files);
     Ok(Ok(core.into_shard()))
 }
 
@@ -70,6 +72,10 @@ struct Worker<S> {
     ring: Ring,
     /// `None` where the kernel has no provided-buffer rings or no multishot receive: then every receive is one of its own.
     buffers: Option<Buffers>,
+    /// `None` without direct descriptors.
+    files: Option<Files>,
+    /// The kernel had no memory to keep another one.
+    files_full: bool,
     core: Core<S>,
     links: Vec<Link>,
     listening: Listening,
@@ -85,14 +91,16 @@ struct Worker<S> {
 }
 
 impl<S: Shard> Worker<S> {
-    fn new(ring: Ring, buffers: Option<Buffers>, lane: Lane, shard: S) -> Self {
+    fn new(ring: Ring, means: Means, lane: Lane, shard: S) -> Self {
         let core = Core::new(shard, lane.limits, lane.board, lane.index, clock::now_ns());
         Worker {
             ring,
-            buffers,
+            buffers: means.buffers,
+            files: means.files,
+            files_full: false,
             core,
             links: Vec::new(),
-            listening: Listening::new(lane.listeners, lane.dealt, lane.deal_to),
+            listening: Listening::new(lane.listeners, lane.dealt, lane.deal_to, means.features.accept_multishot),
             targets: lane.targets,
             control: lane.control.into(),
             control_buffer: Box::new([0; MESSAGE_BYTES]),
@@ -113,7 +121,8 @@ impl<S: Shard> Worker<S> {
                 socket::shut_both(self.control.as_raw_fd());
             }
             if self.core.ended() && !self.control_armed && self.listening.is_quiet() {
-                return Ok(());
+                // What lets go of the last direct descriptors may still be queued.
+                return self.ring.submit();
             }
             let wake_at_ns = self.core.next_tick_ns().min(self.listening.resume_at_ns());
             let timeout_ns = match wake_at_ns {
@@ -176,13 +185,20 @@ impl<S: Shard> Worker<S> {
             Kind::Accept => {
                 let accepted = self.listening.accepted(token.slot as usize, completion, &self.core);
                 if let Some((socket, listener)) = accepted {
-                    self.adopt(socket, listener);
+                    self.adopt(socket, listener)?;
                 }
                 return Ok(());
             }
             Kind::Control => {
                 self.control_armed = false;
                 return self.controlled(result);
+            }
+            Kind::Put => {
+                // Closed again before the kernel came to it; otherwise there is no memory, and what follows does without.
+                if !matches!(result, Ok(_) | Err(libc::EBADF)) {
+                    self.files_full = true;
+                }
+                return Ok(());
             }
             Kind::Cancel => return Ok(()),
             Kind::Receive | Kind::ReceiveInto | Kind::Send | Kind::Connect => {}
@@ -199,7 +215,7 @@ impl<S: Shard> Worker<S> {
                 let result = if matches!(result, Err(libc::EINTR | libc::EAGAIN)) { Ok(0) } else { result };
                 self.core.sent(conn, result);
             }
-            _ => self.connected(conn),
+            _ => self.connected(conn)?,
         }
         Ok(())
     }
@@ -248,7 +264,7 @@ impl<S: Shard> Worker<S> {
         self.core.received(conn, result);
     }
 
-    fn connected(&mut self, conn: Conn) {
+    fn connected(&mut self, conn: Conn) -> io::Result<()> {
         let link = &mut self.links[conn.index()];
         link.connecting = false;
         let ended = match &link.socket {
@@ -258,10 +274,14 @@ impl<S: Shard> Worker<S> {
             None => Err(io::Error::from_raw_os_error(libc::ENOTCONN)),
         };
         match ended {
-            Ok(()) => self.core.connected(conn),
+            Ok(()) => {
+                self.put(conn)?;
+                self.core.connected(conn);
+            }
             Err(error) => self.core.connect_failed(conn, &error),
         }
         self.core.touch(conn);
+        Ok(())
     }
 
     fn link(&mut self, conn: Conn) -> &mut Link {
@@ -271,10 +291,23 @@ impl<S: Shard> Worker<S> {
         &mut self.links[conn.index()]
     }
 
-    fn adopt(&mut self, socket: OwnedFd, listener: usize) {
-        if let Some(conn) = self.core.accepted(listener) {
-            self.link(conn).socket = Some(socket);
+    fn adopt(&mut self, socket: OwnedFd, listener: usize) -> io::Result<()> {
+        let Some(conn) = self.core.accepted(listener) else { return Ok(()) };
+        self.link(conn).socket = Some(socket);
+        self.put(conn)
+    }
+
+    /// Makes a connection's socket known to the ring by the number of its slot, where that is possible.
+    fn put(&mut self, conn: Conn) -> io::Result<()> {
+        let link = &mut self.links[conn.index()];
+        let (Some(files), Some(socket)) = (&mut self.files, &link.socket) else { return Ok(()) };
+        if self.files_full || !files.holds(conn.0) {
+            return Ok(());
         }
+        link.direct = true;
+        let token = Token { kind: Kind::Put, generation: link.generation, slot: conn.0 };
+        // SAFETY: the table outlives the ring's operations, and an entry of it is not changed before its connection has ended.
+        unsafe { self.ring.push(&files.put(conn.0, socket).user_data(token.encode())) }
     }
 
     fn connect(&mut self, target: usize) -> io::Result<()> {
@@ -304,10 +337,7 @@ impl<S: Shard> Worker<S> {
         let link = &mut self.links[conn.index()];
         let fd = link.socket.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         match self.core.duty(conn) {
-            Duty::LetGo => {
-                self.let_go(conn, fd);
-                return Ok(());
-            }
+            Duty::LetGo => return self.let_go(conn, fd),
             Duty::ShutWrite => {
                 socket::shut_write(fd);
                 self.core.shut_down(conn);
@@ -348,19 +378,19 @@ impl<S: Shard> Worker<S> {
         if multishot {
             link.armed = true;
             let token = Token { kind: Kind::Receive, generation: link.generation, slot: conn.0 };
-            let entry = opcode::RecvMulti::new(types::Fd(fd), buffers::GROUP).build().user_data(token.encode());
+            let entry = link.aim(conn, fd, |fd| opcode::RecvMulti::new(fd, buffers::GROUP).build());
             // SAFETY: the memory is the buffer ring's, which outlives the ring's operations.
-            return unsafe { self.ring.push(&entry) };
+            return unsafe { self.ring.push(&entry.user_data(token.encode())) };
         }
         let token = Token { kind: Kind::ReceiveInto, generation: link.generation, slot: conn.0 };
         let Some(inbox) = self.core.receive_into(conn) else { return Ok(()) };
         link.receiving = true;
         let (at, room) = inbox.spare();
         let room = u32::try_from(room).unwrap_or(u32::MAX);
-        let entry = opcode::Recv::new(types::Fd(fd), at, room).build().user_data(token.encode());
+        let entry = link.aim(conn, fd, |fd| opcode::Recv::new(fd, at, room).build());
         // SAFETY: the room lies on the heap, owned by the slot's inbox, which the core leaves alone until `received`; the worker
         // outlives the ring's operations.
-        unsafe { self.ring.push(&entry) }
+        unsafe { self.ring.push(&entry.user_data(token.encode())) }
     }
 
     fn begin_send(&mut self, conn: Conn, fd: RawFd) -> io::Result<()> {
@@ -370,7 +400,8 @@ impl<S: Shard> Worker<S> {
         let entry = match outbox.contiguous() {
             Some(bytes) => {
                 let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                opcode::Send::new(types::Fd(fd), bytes.as_ptr(), len).flags(libc::MSG_NOSIGNAL).build()
+                let at = bytes.as_ptr();
+                link.aim(conn, fd, |fd| opcode::Send::new(fd, at, len).flags(libc::MSG_NOSIGNAL).build())
             }
             None => {
                 let pieces = outbox.iovecs();
@@ -378,7 +409,8 @@ impl<S: Shard> Worker<S> {
                 let header = link.message.get_or_insert_with(|| Box::new(MessageHeader(unsafe { std::mem::zeroed() })));
                 header.0.msg_iov = pieces.as_mut_ptr();
                 header.0.msg_iovlen = pieces.len() as _;
-                opcode::SendMsg::new(types::Fd(fd), &header.0).flags(libc::MSG_NOSIGNAL as u32).build()
+                let header = &raw const header.0;
+                link.aim(conn, fd, |fd| opcode::SendMsg::new(fd, header).flags(libc::MSG_NOSIGNAL as u32).build())
             }
         };
         // SAFETY: bytes, pieces and header lie on the heap, owned by the slot's outbox and the link, which stay unchanged until
@@ -387,16 +419,23 @@ impl<S: Shard> Worker<S> {
     }
 
     /// Ends what is in flight by shutting the socket down, and closes it once nothing is.
-    fn let_go(&mut self, conn: Conn, fd: RawFd) {
+    fn let_go(&mut self, conn: Conn, fd: RawFd) -> io::Result<()> {
         let link = &mut self.links[conn.index()];
         if link.is_busy() {
             if !std::mem::replace(&mut link.let_go, true) && fd >= 0 {
                 socket::shut_both(fd);
             }
-            return;
+            return Ok(());
+        }
+        if let (true, Some(files)) = (link.direct, &self.files) {
+            // The table holds the file as well: the peer sees the end when both have let go, at the next enter.
+            let token = Token { kind: Kind::Cancel, generation: link.generation, slot: conn.0 };
+            // SAFETY: the entry points to a static.
+            unsafe { self.ring.push(&files.clear(conn.0).user_data(token.encode()))? };
         }
         link.renew();
         self.core.release(conn);
+        Ok(())
     }
 
     fn arm_control(&mut self) -> io::Result<()> {
@@ -422,7 +461,7 @@ impl<S: Shard> Worker<S> {
             self.control_have = 0;
             match Message::decode(&self.control_buffer) {
                 Some(Message::Drain) => self.core.drain(),
-                Some(Message::Adopt { fd, listener }) => self.adopt(control::own(fd), listener as usize),
+                Some(Message::Adopt { fd, listener }) => self.adopt(control::own(fd), listener as usize)?,
                 None => {}
             }
         }

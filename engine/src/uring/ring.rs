@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use io_uring::{IoUring, Submitter, cqueue, squeue, types::Timespec};
+use io_uring::{IoUring, Parameters, Submitter, cqueue, squeue, types::Timespec};
 
 use crate::{EngineOptions, ladder::Rung, shard::Shard};
 
@@ -42,12 +42,17 @@ pub(super) struct Completion {
 /// A ring and what it counted since it was last asked.
 pub(super) struct Ring {
     ring: IoUring,
+    /// Completions that had to be taken out of turn, so that the kernel takes submissions again.
+    early: Vec<Completion>,
     min_wait_us: u32,
     spin: Duration,
     wait_flags: u32,
     enters: u64,
     pushed: u64,
     overflows: u32,
+    /// Errors that the next calls end with, in this order from the last on.
+    #[cfg(test)]
+    pub(super) refusals: Vec<i32>,
 }
 
 impl Ring {
@@ -84,17 +89,25 @@ impl Ring {
         let wait_flags = if ring.params().is_feature_no_iowait() { ENTER_NO_IOWAIT } else { 0 };
         Ok(Ring {
             ring,
+            early: Vec::new(),
             min_wait_us: u32::try_from(options.min_wait_ns / 1000).unwrap_or(u32::MAX),
             spin: Duration::from_nanos(options.spin_ns),
             wait_flags,
             enters: 0,
             pushed: 0,
             overflows: 0,
+            #[cfg(test)]
+            refusals: Vec::new(),
         })
     }
 
     pub(super) fn sizes(&self) -> (u32, u32) {
         (self.ring.params().sq_entries(), self.ring.params().cq_entries())
+    }
+
+    /// What the kernel says of itself at setup.
+    pub(super) fn params(&self) -> &Parameters {
+        self.ring.params()
     }
 
     /// Operations pushed since they were last reported.
@@ -116,31 +129,60 @@ impl Ring {
         self.pushed += 1;
         // SAFETY: the caller's promise.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            self.enters += 1;
-            match self.ring.submit() {
-                Ok(_) => {}
-                Err(error) if is_passing(&error) => {}
-                Err(error) => return Err(error),
-            }
+            self.submit()?;
         }
         Ok(())
+    }
+
+    /// Hands what is queued to the kernel, now. Where it takes nothing (`EBUSY`: old kernels want completions reaped first), room
+    /// is made in the completion queue: without that this would be tried for ever.
+    #[cold]
+    pub(super) fn submit(&mut self) -> io::Result<()> {
+        self.enters += 1;
+        let result = match self.refusal() {
+            Some(error) => Err(error),
+            None => self.ring.submit(),
+        };
+        match result {
+            Ok(_) => {}
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+        if self.ring.submission().is_full() {
+            let mut early = std::mem::take(&mut self.early);
+            self.take(&mut early);
+            self.early = early;
+            self.call(0, 0)?;
+        }
+        Ok(())
+    }
+
+    /// An error that a test has in store for the next call.
+    #[inline]
+    fn refusal(&mut self) -> Option<io::Error> {
+        #[cfg(test)]
+        return self.refusals.pop().map(io::Error::from_raw_os_error);
+        #[cfg(not(test))]
+        None
     }
 
     /// Submits what is queued and waits for at least one completion, or until `timeout_ns` has passed; `u64::MAX` waits for ever.
     /// Always enters the kernel with `GETEVENTS`, so that deferred task work runs and overflown completions are flushed.
     #[inline]
     pub(super) fn enter(&mut self, timeout_ns: u64) -> io::Result<()> {
-        if !self.spin.is_zero() && self.spin(timeout_ns)? {
+        if !self.spin.is_zero() && self.early.is_empty() && self.spin(timeout_ns)? {
             return Ok(());
         }
-        self.wait(1, timeout_ns)
+        // Never asleep on what was taken early.
+        let want = u32::from(self.early.is_empty());
+        self.call(want, timeout_ns)
     }
 
     /// Looks for work in user memory for a while; true when there is some.
     #[cold]
     fn spin(&mut self, timeout_ns: u64) -> io::Result<bool> {
         if !self.ring.submission().is_empty() {
-            self.wait(0, 0)?;
+            self.call(0, 0)?;
         }
         let limit = self.spin.min(Duration::from_nanos(timeout_ns));
         let begun = Instant::now();
@@ -150,7 +192,7 @@ impl Ring {
             }
             if self.ring.submission().taskrun() {
                 // Completions are ready but have to be fetched.
-                self.wait(0, 0)?;
+                self.call(0, 0)?;
                 continue;
             }
             if begun.elapsed() >= limit {
@@ -160,8 +202,9 @@ impl Ring {
         }
     }
 
+    /// One `io_uring_enter(2)`: submits what is queued, waits for `want` completions, runs deferred task work.
     #[inline]
-    fn wait(&mut self, want: u32, timeout_ns: u64) -> io::Result<()> {
+    fn call(&mut self, want: u32, timeout_ns: u64) -> io::Result<()> {
         self.enters += 1;
         let timeout = Timespec::new().sec(timeout_ns / 1_000_000_000).nsec((timeout_ns % 1_000_000_000) as u32);
         let argument = WaitArgument {
@@ -183,8 +226,11 @@ impl Ring {
                 flags |= ENTER_SQ_WAKEUP;
             }
         }
-        // SAFETY: the argument and the timeout it points to live until the call returns.
-        let result = unsafe { self.ring.submitter().enter(submit, want, flags, Some(&argument)) };
+        let result = match self.refusal() {
+            Some(error) => Err(error),
+            // SAFETY: the argument and the timeout it points to live until the call returns.
+            None => unsafe { self.ring.submitter().enter(submit, want, flags, Some(&argument)) },
+        };
         match result {
             Ok(_) => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::ETIME) || is_passing(&error) => Ok(()),
@@ -195,6 +241,14 @@ impl Ring {
     /// Moves all completions that are there into `into`.
     #[inline]
     pub(super) fn drain(&mut self, into: &mut Vec<Completion>) {
+        if !self.early.is_empty() {
+            into.append(&mut self.early);
+        }
+        self.take(into);
+    }
+
+    #[inline]
+    fn take(&mut self, into: &mut Vec<Completion>) {
         into.extend(self.ring.completion().map(|entry: cqueue::Entry| Completion {
             data: entry.user_data(),
             result: entry.result(),

@@ -4,6 +4,7 @@ use std::os::unix::net::UnixStream;
 
 use super::*;
 use crate::{
+    Features,
     cx::Cx,
     fleet::Engine,
     options::EngineOptions,
@@ -55,10 +56,11 @@ impl Bench {
         let (ring, _) =
             ladder::climb(|rung| Ring::new(rung, options), || HostFacts::read("/proc".as_ref())).expect("a ring");
         let buffers = Buffers::register(&ring.submitter(), 8, 64).expect("a kernel with buffer rings");
-        let worker = Worker::new(ring, Some(buffers), Lane::bare(Engine::Uring, options), Sink::default());
+        let means = Means { features: Features::default(), buffers: Some(buffers), files: None };
+        let worker = Worker::new(ring, means, Lane::bare(Engine::Uring, options), Sink::default());
         let (ours, peer) = UnixStream::pair().expect("a pair");
         let mut bench = Bench { worker: ManuallyDrop::new(worker), _peer: peer };
-        bench.worker.adopt(ours.into(), 0);
+        bench.worker.adopt(ours.into(), 0).expect("queued");
         bench.worker.settle().expect("queued");
         assert!(bench.worker.links[0].armed, "the first receive is armed at once");
         bench
@@ -150,4 +152,105 @@ fn completions_that_nobody_asked_for_are_ignored() {
 fn a_buffer_that_was_never_provided_is_a_bug() {
     let mut bench = Bench::new();
     bench.feed(1, true, Some(8));
+}
+
+fn ring(sq_entries: u32, cq_entries: u32) -> Ring {
+    let options = EngineOptions { sq_entries, cq_entries, ..EngineOptions::default() };
+    ladder::climb(|rung| Ring::new(rung, options), || HostFacts::read("/proc".as_ref())).expect("a ring").0
+}
+
+/// Pushes operations that do nothing, refused now and then, and takes all their completions.
+fn nothing_is_lost(refusals: &[i32]) {
+    const OPERATIONS: u64 = 100;
+    let mut ring = ring(8, 8);
+    let mut completions = Vec::new();
+    for number in 0..OPERATIONS {
+        if number % 8 == 0 {
+            ring.refusals = refusals.to_vec();
+        }
+        // SAFETY: no memory is pointed to.
+        unsafe { ring.push(&opcode::Nop::new().build().user_data(number)).expect("pushed") };
+    }
+    while completions.len() < OPERATIONS as usize {
+        ring.enter(1_000_000_000).expect("entered");
+        let before = completions.len();
+        ring.drain(&mut completions);
+        assert!(completions.len() > before || !ring.refusals.is_empty(), "a whole second without a completion");
+    }
+    let mut numbers: Vec<u64> = completions.iter().map(|completion| completion.data).collect();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..OPERATIONS), "each once");
+}
+
+#[test]
+fn a_kernel_that_wants_completions_reaped_first_loses_nothing() {
+    nothing_is_lost(&[]);
+    nothing_is_lost(&[libc::EBUSY]);
+    nothing_is_lost(&[libc::EINTR, libc::EBUSY, libc::EAGAIN, libc::EBUSY]);
+}
+
+#[test]
+fn a_ring_that_is_broken_says_so() {
+    let mut ring = ring(8, 8);
+    ring.refusals = vec![libc::ENXIO];
+    assert_eq!(ring.enter(0).expect_err("refused").raw_os_error(), Some(libc::ENXIO));
+    for _ in 0..8 {
+        // SAFETY: no memory is pointed to.
+        unsafe { ring.push(&opcode::Nop::new().build()).expect("there is room") };
+    }
+    ring.refusals = vec![libc::ENXIO];
+    // SAFETY: as above.
+    let refused = unsafe { ring.push(&opcode::Nop::new().build()) };
+    assert_eq!(refused.expect_err("refused").raw_os_error(), Some(libc::ENXIO));
+}
+
+#[test]
+fn a_direct_descriptor_lasts_as_long_as_its_connection() {
+    let mut ring = ring(8, 8);
+    let Some(files) = Files::register(&ring, 4).expect("registered") else {
+        println!("skipped: this kernel has no direct descriptors that suit");
+        return;
+    };
+    let means = Means { features: Features::default(), buffers: None, files: Some(files) };
+    ring.submit().expect("nothing to submit");
+    let lane = Lane::bare(Engine::Uring, EngineOptions::default());
+    // Leaked, as above.
+    let mut worker = ManuallyDrop::new(Worker::new(ring, means, lane, Sink::default()));
+    let mut peers = Vec::new();
+    for slot in 0..6 {
+        let (ours, peer) = UnixStream::pair().expect("a pair");
+        worker.adopt(ours.into(), 0).expect("queued");
+        assert_eq!(worker.links[slot].direct, slot < 4, "as far as the table goes");
+        peers.push(peer);
+    }
+    worker.settle().expect("queued");
+    for peer in &mut peers {
+        io::Write::write_all(peer, b"hello").expect("written");
+    }
+    let mut completions = Vec::new();
+    let mut turn = |worker: &mut Worker<Sink>| {
+        worker.ring.enter(100_000_000).expect("entered");
+        worker.ring.drain(&mut completions);
+        for completion in completions.drain(..) {
+            worker.handle(completion).expect("handled");
+        }
+        worker.settle().expect("queued");
+    };
+    while worker.core.shard.received < 6 * 5 {
+        turn(&mut worker);
+    }
+    // One leaves and another one comes to its slot, while the receives of the others stay in flight.
+    drop(peers.remove(0));
+    while worker.core.shard.closed.is_empty() {
+        turn(&mut worker);
+    }
+    let (ours, mut peer) = UnixStream::pair().expect("a pair");
+    worker.adopt(ours.into(), 0).expect("queued");
+    worker.settle().expect("queued");
+    assert!(worker.links[0].direct);
+    io::Write::write_all(&mut peer, b"again").expect("written");
+    while worker.core.shard.received < 7 * 5 {
+        turn(&mut worker);
+    }
+    assert_eq!(worker.core.shard.closed, [Cause::PeerClosed]);
 }

@@ -13,6 +13,8 @@ pub(super) enum Kind {
     Control,
     /// A cancellation itself; what it cancelled completes on its own.
     Cancel,
+    /// A socket put into the ring's table; completes only when that failed.
+    Put,
 }
 
 /// 8 bits of kind, 24 of the slot's generation, 32 of its index. A completion whose generation is not the slot's belongs to an
@@ -45,6 +47,7 @@ impl Token {
             5 => Kind::Connect,
             6 => Kind::Control,
             7 => Kind::Cancel,
+            8 => Kind::Put,
             _ => return None,
         };
         Some(Token { kind, generation: (data >> 32) as u32 & (GENERATIONS - 1), slot: data as u32 })
@@ -57,9 +60,16 @@ mod tests {
 
     #[test]
     fn tokens_round_trip_and_others_are_none() {
-        for kind in
-            [Kind::Accept, Kind::Receive, Kind::ReceiveInto, Kind::Send, Kind::Connect, Kind::Control, Kind::Cancel]
-        {
+        for kind in [
+            Kind::Accept,
+            Kind::Receive,
+            Kind::ReceiveInto,
+            Kind::Send,
+            Kind::Connect,
+            Kind::Control,
+            Kind::Cancel,
+            Kind::Put,
+        ] {
             for (generation, slot) in [(0, 0), (GENERATIONS - 1, u32::MAX), (77, 12345)] {
                 let token = Token { kind, generation, slot };
                 assert_eq!(Token::decode(token.encode()), Some(token));

@@ -60,6 +60,7 @@ pub(crate) fn good_run(wire: &str, connections: u32, ok: u64, typical_ns: u64) -
             engine: EngineConfig {
                 name: "monoio".to_owned(),
                 flags: vec!["SINGLE_ISSUER".to_owned(), "DEFER_TASKRUN".to_owned()],
+                features: vec!["RECV_MULTISHOT".to_owned()],
                 ..EngineConfig::default()
             },
             ..Config::default()
