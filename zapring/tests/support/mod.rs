@@ -164,16 +164,23 @@ pub(crate) fn framed(frame: &[u8]) -> Vec<u8> {
 
 /// Bytes resident now.
 pub(crate) fn rss_bytes(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a live process");
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("VmRSS");
-    line.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a number") * 1024
+    kib(pid, "status", "VmRSS:") * 1024
 }
 
 /// The most bytes that were ever resident.
 pub(crate) fn rss_peak_bytes(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a live process");
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("VmHWM");
-    line.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a number") * 1024
+    kib(pid, "status", "VmHWM:") * 1024
+}
+
+/// Bytes resident now that no other process shares.
+pub(crate) fn private_bytes(pid: u32) -> u64 {
+    (kib(pid, "smaps_rollup", "Private_Clean:") + kib(pid, "smaps_rollup", "Private_Dirty:")) * 1024
+}
+
+fn kib(pid: u32, file: &str, field: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/{file}")).expect("a live process");
+    let line = text.lines().find(|line| line.starts_with(field)).expect(field);
+    line.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
 }
 
 pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
