@@ -173,3 +173,31 @@ fn an_end_is_seen_at_once_while_other_connections_keep_receiving() {
     drop(idle);
     assert!(fleet.join().remove(0).is_ok());
 }
+
+/// Enters of a shard while many peers say a little each, one after another.
+fn enters_of_a_trickle(options: EngineOptions) -> u64 {
+    let (fleet, address) = serve(options);
+    let mut peers: Vec<TcpStream> = (0..64).map(|_| dial(address)).collect();
+    let before = fleet.board().total().enters;
+    for _ in 0..20 {
+        for peer in &mut peers {
+            peer.write_all(b"ping").expect("written");
+            thread::sleep(Duration::from_micros(20));
+        }
+        for peer in &mut peers {
+            peer.read_exact(&mut [0; 4]).expect("echoed");
+        }
+    }
+    let enters = fleet.board().total().enters - before;
+    drop(peers);
+    assert!(fleet.join().remove(0).is_ok());
+    enters
+}
+
+#[test]
+fn a_gathering_wait_takes_many_at_a_time() {
+    let default = EngineOptions::default();
+    let at_once = enters_of_a_trickle(default);
+    let gathered = enters_of_a_trickle(EngineOptions { min_wait_ns: 20_000_000, ..default });
+    assert!(gathered * 4 < at_once, "{gathered} enters with a gathering wait, {at_once} without");
+}

@@ -347,6 +347,19 @@ impl<S: Shard> Core<S> {
         slot.sending_since_ns.is_none() && matches!(slot.phase, Phase::Open | Phase::Closing) && !slot.outbox.is_empty()
     }
 
+    /// Whether the end of the send that is about to begin can wait a little: nothing follows it, only what the peer says next.
+    #[inline]
+    pub(crate) fn is_last_send(&self, conn: Conn) -> bool {
+        let slot = &self.slots[conn.index()];
+        slot.phase == Phase::Open && !slot.more
+    }
+
+    /// Connections that are open.
+    #[inline]
+    pub(crate) fn open_connections(&self) -> usize {
+        self.open
+    }
+
     /// The outbox to send from; it is in flight until [`Core::sent`] and must not be changed meanwhile.
     #[inline]
     pub(crate) fn send_from(&mut self, conn: Conn) -> &mut Outbox {

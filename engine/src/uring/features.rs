@@ -64,7 +64,7 @@ fn probe(ring: &mut Ring) -> io::Result<(bool, bool)> {
     }
     let mut answers: Vec<Completion> = Vec::new();
     while answers.len() < tries.len() {
-        ring.enter(u64::MAX)?;
+        ring.enter(u64::MAX, 1)?;
         ring.drain(&mut answers);
     }
     let known = |number| answers.iter().any(|answer| answer.data == number && answer.result == -libc::ENOTSOCK);

@@ -35,6 +35,7 @@ use crate::{
     core::{Core, Duty},
     fleet::{Lane, LaunchError},
     ladder::{self, HostFacts},
+    limits,
     shard::{Conn, Shard},
     socket,
 };
@@ -129,7 +130,8 @@ impl<S: Shard> Worker<S> {
                 u64::MAX => u64::MAX,
                 at_ns => at_ns.saturating_sub(clock::now_ns()),
             };
-            self.ring.enter(timeout_ns)?;
+            let gather = (self.core.open_connections() / 2).clamp(1, limits::GATHERED_COMPLETIONS) as u32;
+            self.ring.enter(timeout_ns, gather)?;
             let mut completions = std::mem::take(&mut self.completions);
             self.ring.drain(&mut completions);
             self.ring.report(&self.core, completions.len());
@@ -396,6 +398,7 @@ impl<S: Shard> Worker<S> {
     fn begin_send(&mut self, conn: Conn, fd: RawFd) -> io::Result<()> {
         let link = &mut self.links[conn.index()];
         let token = Token { kind: Kind::Send, generation: link.generation, slot: conn.0 };
+        let last = self.core.is_last_send(conn);
         let outbox = self.core.send_from(conn);
         let entry = match outbox.contiguous() {
             Some(bytes) => {
@@ -415,7 +418,11 @@ impl<S: Shard> Worker<S> {
         };
         // SAFETY: bytes, pieces and header lie on the heap, owned by the slot's outbox and the link, which stay unchanged until
         // `sent`; the worker outlives the ring's operations.
-        unsafe { self.ring.push(&entry.user_data(token.encode())) }
+        unsafe { self.ring.push(&entry.user_data(token.encode()))? };
+        if last {
+            self.ring.expect();
+        }
+        Ok(())
     }
 
     /// Ends what is in flight by shutting the socket down, and closes it once nothing is.

@@ -8,7 +8,7 @@ use std::{
 
 use io_uring::{IoUring, Parameters, Submitter, cqueue, squeue, types::Timespec};
 
-use crate::{EngineOptions, ladder::Rung, shard::Shard};
+use crate::{EngineOptions, ladder::Rung, limits, shard::Shard};
 
 /// `IORING_ENTER_*` flags of `io_uring_enter(2)`.
 const ENTER_GETEVENTS: u32 = 1;
@@ -44,7 +44,12 @@ pub(super) struct Ring {
     ring: IoUring,
     /// Completions that had to be taken out of turn, so that the kernel takes submissions again.
     early: Vec<Completion>,
+    /// How long a wait may gather completions, `--min-wait`; 0 for not at all.
     min_wait_us: u32,
+    /// Whether the kernel can bound such a wait (6.12).
+    bounds_waits: bool,
+    /// Completions that the next enter brings at once and nobody waits for.
+    expected: u32,
     spin: Duration,
     wait_flags: u32,
     enters: u64,
@@ -88,9 +93,10 @@ impl Ring {
         }
         let wait_flags = if ring.params().is_feature_no_iowait() { ENTER_NO_IOWAIT } else { 0 };
         Ok(Ring {
-            ring,
             early: Vec::new(),
             min_wait_us: u32::try_from(options.min_wait_ns / 1000).unwrap_or(u32::MAX),
+            bounds_waits: ring.params().is_feature_min_timeout(),
+            expected: 0,
             spin: Duration::from_nanos(options.spin_ns),
             wait_flags,
             enters: 0,
@@ -98,6 +104,7 @@ impl Ring {
             overflows: 0,
             #[cfg(test)]
             refusals: Vec::new(),
+            ring,
         })
     }
 
@@ -166,16 +173,32 @@ impl Ring {
         None
     }
 
-    /// Submits what is queued and waits for at least one completion, or until `timeout_ns` has passed; `u64::MAX` waits for ever.
-    /// Always enters the kernel with `GETEVENTS`, so that deferred task work runs and overflown completions are flushed.
+    /// Says of the operation pushed last that it completes at once and that its end is no news: a wait is for others.
     #[inline]
-    pub(super) fn enter(&mut self, timeout_ns: u64) -> io::Result<()> {
+    pub(super) fn expect(&mut self) {
+        self.expected += 1;
+    }
+
+    /// Submits what is queued and waits for news, or until `timeout_ns` has passed; `u64::MAX` waits for ever. `gather` is how
+    /// many completions `--min-wait` is to wait for, at least one. Always enters the kernel with `GETEVENTS`, so that deferred task work runs
+    /// and overflown completions are flushed.
+    #[inline]
+    pub(super) fn enter(&mut self, timeout_ns: u64, gather: u32) -> io::Result<()> {
+        let expected = std::mem::take(&mut self.expected);
         if !self.spin.is_zero() && self.early.is_empty() && self.spin(timeout_ns)? {
             return Ok(());
         }
-        // Never asleep on what was taken early.
-        let want = u32::from(self.early.is_empty());
-        self.call(want, timeout_ns)
+        if !self.early.is_empty() {
+            // Never asleep on what was taken early.
+            return self.call(0, 0);
+        }
+        if self.min_wait_us > 0 {
+            return self.call(expected + gather, timeout_ns);
+        }
+        // A bound is a timer, and setting one for a sleep costs more than a look at what was expected. With enough to gather there
+        // is hardly any sleep.
+        let looks_past = self.bounds_waits && gather >= limits::LOOK_PAST_FROM;
+        self.call(if looks_past { expected + 1 } else { 1 }, timeout_ns)
     }
 
     /// Looks for work in user memory for a while; true when there is some.
@@ -202,6 +225,17 @@ impl Ring {
         }
     }
 
+    /// How long to insist on several completions, in microseconds: a wait for the first needs no bound, and none may outlast the
+    /// timeout, which the kernel looks at only afterwards.
+    #[inline]
+    fn bound_us(&self, want: u32, timeout_ns: u64) -> u32 {
+        if want <= 1 {
+            return 0;
+        }
+        let bound_us = if self.min_wait_us > 0 { self.min_wait_us } else { limits::EXPECTED_WITHIN_US };
+        bound_us.min(u32::try_from(timeout_ns / 1000).unwrap_or(u32::MAX))
+    }
+
     /// One `io_uring_enter(2)`: submits what is queued, waits for `want` completions, runs deferred task work.
     #[inline]
     fn call(&mut self, want: u32, timeout_ns: u64) -> io::Result<()> {
@@ -210,7 +244,7 @@ impl Ring {
         let argument = WaitArgument {
             sigmask: 0,
             sigmask_bytes: 0,
-            min_wait_us: if want > 0 { self.min_wait_us } else { 0 },
+            min_wait_us: self.bound_us(want, timeout_ns),
             timeout: if timeout_ns == u64::MAX || want == 0 { 0 } else { &raw const timeout as u64 },
         };
         let mut flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.wait_flags;

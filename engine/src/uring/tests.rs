@@ -172,7 +172,7 @@ fn nothing_is_lost(refusals: &[i32]) {
         unsafe { ring.push(&opcode::Nop::new().build().user_data(number)).expect("pushed") };
     }
     while completions.len() < OPERATIONS as usize {
-        ring.enter(1_000_000_000).expect("entered");
+        ring.enter(1_000_000_000, 1).expect("entered");
         let before = completions.len();
         ring.drain(&mut completions);
         assert!(completions.len() > before || !ring.refusals.is_empty(), "a whole second without a completion");
@@ -193,7 +193,7 @@ fn a_kernel_that_wants_completions_reaped_first_loses_nothing() {
 fn a_ring_that_is_broken_says_so() {
     let mut ring = ring(8, 8);
     ring.refusals = vec![libc::ENXIO];
-    assert_eq!(ring.enter(0).expect_err("refused").raw_os_error(), Some(libc::ENXIO));
+    assert_eq!(ring.enter(0, 1).expect_err("refused").raw_os_error(), Some(libc::ENXIO));
     for _ in 0..8 {
         // SAFETY: no memory is pointed to.
         unsafe { ring.push(&opcode::Nop::new().build()).expect("there is room") };
@@ -229,7 +229,7 @@ fn a_direct_descriptor_lasts_as_long_as_its_connection() {
     }
     let mut completions = Vec::new();
     let mut turn = |worker: &mut Worker<Sink>| {
-        worker.ring.enter(100_000_000).expect("entered");
+        worker.ring.enter(100_000_000, 1).expect("entered");
         worker.ring.drain(&mut completions);
         for completion in completions.drain(..) {
             worker.handle(completion).expect("handled");
