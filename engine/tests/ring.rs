@@ -198,6 +198,15 @@ fn enters_of_a_trickle(options: EngineOptions) -> u64 {
 fn a_gathering_wait_takes_many_at_a_time() {
     let default = EngineOptions::default();
     let at_once = enters_of_a_trickle(default);
-    let gathered = enters_of_a_trickle(EngineOptions { min_wait_ns: 20_000_000, ..default });
+    let options = EngineOptions { min_wait_ns: 20_000_000, ..default };
+    let (fleet, address) = serve(options);
+    let idle: Vec<TcpStream> = (0..64).map(|_| dial(address)).collect();
+    thread::sleep(Duration::from_millis(200));
+    let before = fleet.board().total().enters;
+    thread::sleep(Duration::from_millis(500));
+    let enters = fleet.board().total().enters - before;
+    assert!(enters < 20, "{enters} enters in an idle half second");
+    drop((idle, fleet));
+    let gathered = enters_of_a_trickle(options);
     assert!(gathered * 4 < at_once, "{gathered} enters with a gathering wait, {at_once} without");
 }

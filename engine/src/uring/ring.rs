@@ -20,6 +20,9 @@ const ENTER_NO_IOWAIT: u32 = 1 << 7;
 /// How long the kernel thread of `SQPOLL` spins before it sleeps, in milliseconds.
 const SQPOLL_IDLE_MS: u32 = 1000;
 
+/// As good as for ever: an hour.
+const LONG_NS: u64 = 3_600_000_000_000;
+
 /// `struct io_uring_getevents_arg`; `min_wait_usec` since kernel 6.12, a padding before.
 #[repr(C)]
 struct WaitArgument {
@@ -196,9 +199,9 @@ impl Ring {
             return self.call(expected + gather, timeout_ns);
         }
         // A bound is a timer, and setting one for a sleep costs more than a look at what was expected. With enough to gather there
-        // is hardly any sleep.
+        // is hardly any sleep, and a small part of it is here at once.
         let looks_past = self.bounds_waits && gather >= limits::LOOK_PAST_FROM;
-        self.call(if looks_past { expected + 1 } else { 1 }, timeout_ns)
+        self.call(if looks_past { expected + gather / limits::GATHERED_PART } else { 1 }, timeout_ns)
     }
 
     /// Looks for work in user memory for a while; true when there is some.
@@ -240,11 +243,14 @@ impl Ring {
     #[inline]
     fn call(&mut self, want: u32, timeout_ns: u64) -> io::Result<()> {
         self.enters += 1;
+        let min_wait_us = self.bound_us(want, timeout_ns);
+        // Without a timeout the kernel ends the wait with its bound, whether there is anything or not; with one it sleeps on.
+        let timeout_ns = if min_wait_us > 0 { timeout_ns.min(LONG_NS) } else { timeout_ns };
         let timeout = Timespec::new().sec(timeout_ns / 1_000_000_000).nsec((timeout_ns % 1_000_000_000) as u32);
         let argument = WaitArgument {
             sigmask: 0,
             sigmask_bytes: 0,
-            min_wait_us: self.bound_us(want, timeout_ns),
+            min_wait_us,
             timeout: if timeout_ns == u64::MAX || want == 0 { 0 } else { &raw const timeout as u64 },
         };
         let mut flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.wait_flags;
