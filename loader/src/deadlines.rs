@@ -23,7 +23,7 @@ impl<W: Wire> LoadShard<W> {
         {
             self.times = Timeline::of(&self.shared.plan, start_ns);
             self.measure.starts_at(self.times.measure_from_ns);
-            self.pacer.starts_at(self.times.measure_from_ns);
+            self.pacer.starts_at(start_ns, self.times.measure_from_ns);
         }
         if !self.released && now_ns >= self.times.start_ns {
             self.release(cx);
@@ -49,6 +49,7 @@ impl<W: Wire> LoadShard<W> {
             let lane = &mut self.lanes[index];
             lane.strikes = 0;
             match lane.state {
+                State::Open { .. } if self.pacer.is_paced() => self.list(index),
                 State::Open { conn } => cx.wake(conn),
                 State::Waiting { .. } => self.connect(index, cx),
                 _ => {}
@@ -91,10 +92,10 @@ impl<W: Wire> LoadShard<W> {
             let lane = &mut self.lanes[index];
             match lane.state {
                 State::Open { conn } => {
-                    let Some(oldest_ns) = lane.sent.front() else { continue };
-                    let due_ns = oldest_ns + timeout_ns;
-                    if due_ns > now_ns {
-                        next_ns = next_ns.min(due_ns);
+                    let Some(oldest) = lane.sent.front() else { continue };
+                    let out_ns = oldest.sent_ns + timeout_ns;
+                    if out_ns > now_ns {
+                        next_ns = next_ns.min(out_ns);
                     } else {
                         self.time_out(index, now_ns);
                         cx.close(conn);
@@ -129,15 +130,15 @@ impl<W: Wire> LoadShard<W> {
     /// lose their connection.
     fn time_out(&mut self, index: usize, now_ns: u64) {
         let timeout_ns = self.shared.plan.timeout_ns;
-        while let Some(&sent_ns) = self.lanes[index].sent.front() {
-            if sent_ns + timeout_ns > now_ns {
+        while let Some(&flight) = self.lanes[index].sent.front() {
+            if flight.sent_ns + timeout_ns > now_ns {
                 break;
             }
             self.lanes[index].sent.pop_front();
             self.in_flight -= 1;
-            self.measure.timed_out(sent_ns, now_ns);
+            self.measure.timed_out(flight, now_ns);
             self.measure
-                .tally(sent_ns)
+                .tally(flight.due_ns)
                 .sample(Outcome::Timeout, || format!("no complete answer within {} ms", timeout_ns as f64 / 1e6));
         }
         self.fail_rest(index, Outcome::Reset, || {

@@ -26,13 +26,26 @@ pub(crate) enum State {
     Dropped,
 }
 
+/// A request under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flight {
+    /// When it should have been sent; in closed loop when it was.
+    pub(crate) due_ns: u64,
+    /// When it was sent.
+    pub(crate) sent_ns: u64,
+}
+
 /// One connection of the plan.
 #[derive(Debug)]
 pub(crate) struct Lane<W> {
     pub(crate) state: State,
     pub(crate) wire: W,
-    /// When each request under way was sent, oldest first. Never longer than the pipeline depth it was made for.
-    pub(crate) sent: VecDeque<u64>,
+    /// The requests under way, oldest first. Never longer than the pipeline depth it was made for.
+    pub(crate) sent: VecDeque<Flight>,
+    /// Open loop: since when it has had room for a request.
+    pub(crate) free_since_ns: u64,
+    /// Open loop: it is in the shard's list of lanes with room.
+    pub(crate) listed: bool,
     /// Index of the address it connects to.
     pub(crate) address: usize,
     /// Addresses that failed since the last success.
@@ -55,6 +68,8 @@ impl<W: Wire> Lane<W> {
             state: State::Resting,
             wire: W::default(),
             sent: VecDeque::with_capacity(depth),
+            free_since_ns: 0,
+            listed: false,
             address,
             addresses_failed: 0,
             strikes: 0,
@@ -65,13 +80,14 @@ impl<W: Wire> Lane<W> {
         }
     }
 
-    /// Notes `count` requests sent now.
+    /// Notes `count` requests sent now, as they were due.
     #[inline]
     pub(crate) fn push(&mut self, count: usize, now_ns: u64) {
+        let flight = Flight { due_ns: now_ns, sent_ns: now_ns };
         if count == 1 {
-            self.sent.push_back(now_ns);
+            self.sent.push_back(flight);
         } else {
-            self.sent.extend(std::iter::repeat_n(now_ns, count));
+            self.sent.extend(std::iter::repeat_n(flight, count));
         }
     }
 

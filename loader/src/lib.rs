@@ -19,6 +19,7 @@ mod reconnect;
 mod report;
 pub mod request;
 mod route;
+mod schedule;
 pub mod session;
 pub mod shard;
 pub mod target;

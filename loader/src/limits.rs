@@ -15,6 +15,13 @@ pub const MAX_TIME_NS: u64 = 30 * 24 * 3600 * 1_000_000_000;
 /// Requests of one run; such a run takes a year at 30 M requests/s.
 pub const MAX_REQUESTS: u64 = 1_000_000_000_000_000;
 
+/// Highest rate of an open loop over all connections, in requests per second: a due time each nanosecond.
+pub const MAX_RATE_PER_S: u64 = 1_000_000_000;
+
+/// Finest step of pacing, in nanoseconds: requests that are due within it are sent together. A wake-up for each at a hundred
+/// thousand per second and thread would cost more than the requests.
+pub const PACE_STEP_NS: u64 = 20_000;
+
 /// Bytes of repeated requests kept ready to be copied at once: what one turn may put into an outbox.
 pub const REPEATED_BYTES: usize = engine::limits::OUT_BUDGET_BYTES;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use engine::{Board, ShardFigures};
-use results::{Histogram, Outcome};
+use results::{Histogram, Outcome, limits::LATE_NS};
 
-use crate::outcome::Tally;
+use crate::{lane::Flight, outcome::Tally};
 
 /// Statuses below this are counted in a table, others (possible on ZAP only) in a map.
 const TABLE: usize = 1000;
@@ -27,13 +27,35 @@ impl Edge {
     }
 }
 
+/// What is recorded of an open loop besides its latency.
+#[derive(Debug)]
+pub struct Paced {
+    /// Sent until done, or until timed out.
+    pub service_time: Histogram,
+    /// Due until a connection had room.
+    pub conn_wait: Histogram,
+    /// The later of the two until sent: the loader's own fault.
+    pub send_lag: Histogram,
+    /// Requests sent more than [`LATE_NS`] after they were due.
+    pub late: u64,
+}
+
+impl Default for Paced {
+    fn default() -> Self {
+        Paced { service_time: Histogram::new(), conn_wait: Histogram::new(), send_lag: Histogram::new(), late: 0 }
+    }
+}
+
 /// The record of one shard.
 #[derive(Debug)]
 pub struct Measure {
-    /// Requests sent from then on are measured, earlier ones are warm-up. `u64::MAX` until the start is known.
+    /// Requests due from then on are measured, earlier ones are warm-up; in closed loop they are due when they are sent. `u64::MAX`
+    /// until the start is known.
     from_ns: u64,
-    /// Sent until done, or until timed out.
+    /// Due until done, or until timed out.
     pub latency: Histogram,
+    /// What an open loop has besides; `None` in closed loop.
+    pub paced: Option<Box<Paced>>,
     /// Asked for until open, of every connection made.
     pub connect: Histogram,
     /// Outcomes of the warm-up.
@@ -57,6 +79,7 @@ impl Default for Measure {
         Self {
             from_ns: u64::MAX,
             latency: Histogram::new(),
+            paced: None,
             connect: Histogram::new(),
             warmup: Tally::default(),
             measured: Tally::default(),
@@ -75,34 +98,54 @@ impl Measure {
         self.from_ns = from_ns;
     }
 
-    /// Whether something sent (or begun) at `at_ns` is measured.
+    /// Records an open loop from now on.
+    pub(crate) fn pace(&mut self) {
+        self.paced = Some(Box::default());
+    }
+
+    /// Whether something due (or begun) at `at_ns` is measured.
     #[inline]
     pub(crate) fn is_measured(&self, at_ns: u64) -> bool {
         at_ns >= self.from_ns
     }
 
-    /// The tally for requests sent at `sent_ns`.
+    /// The tally for requests due at `due_ns`.
     #[inline]
-    pub(crate) fn tally(&mut self, sent_ns: u64) -> &mut Tally {
-        if sent_ns >= self.from_ns { &mut self.measured } else { &mut self.warmup }
+    pub(crate) fn tally(&mut self, due_ns: u64) -> &mut Tally {
+        if due_ns >= self.from_ns { &mut self.measured } else { &mut self.warmup }
     }
 
-    /// A complete answer to a request sent at `sent_ns`, with its status where its wire has one.
+    /// Open loop: a request is sent now, on a connection that has had room since `free_since_ns`.
+    #[inline]
+    pub(crate) fn sent_due(&mut self, flight: Flight, free_since_ns: u64) {
+        let Flight { due_ns, sent_ns } = flight;
+        self.tally(due_ns).sent(1);
+        if due_ns < self.from_ns {
+            return;
+        }
+        if let Some(paced) = &mut self.paced {
+            paced.conn_wait.record(free_since_ns.saturating_sub(due_ns));
+            paced.send_lag.record(sent_ns.saturating_sub(due_ns.max(free_since_ns)));
+            paced.late += u64::from(sent_ns.saturating_sub(due_ns) > LATE_NS);
+        }
+    }
+
+    /// A complete answer to a request, with its status where its wire has one.
     #[inline]
     pub(crate) fn answered(
         &mut self,
-        sent_ns: u64,
+        flight: Flight,
         now_ns: u64,
         outcome: Outcome,
         status: Option<u16>,
         body_bytes: u64,
     ) {
-        if sent_ns < self.from_ns {
+        if flight.due_ns < self.from_ns {
             self.warmup.ended(outcome, 1);
             return;
         }
         self.measured.ended(outcome, 1);
-        self.latency.record(now_ns.saturating_sub(sent_ns));
+        self.record(flight, now_ns);
         self.body_bytes += body_bytes;
         let Some(status) = status else { return };
         match self.statuses.get_mut(usize::from(status)) {
@@ -111,17 +154,33 @@ impl Measure {
         }
     }
 
-    /// A request that timed out at this age.
-    pub(crate) fn timed_out(&mut self, sent_ns: u64, now_ns: u64) {
-        if self.is_measured(sent_ns) {
-            self.latency.record(now_ns.saturating_sub(sent_ns));
+    #[inline]
+    fn record(&mut self, flight: Flight, now_ns: u64) {
+        self.latency.record(now_ns.saturating_sub(flight.due_ns));
+        if let Some(paced) = &mut self.paced {
+            paced.service_time.record(now_ns.saturating_sub(flight.sent_ns));
         }
-        self.tally(sent_ns).ended(Outcome::Timeout, 1);
+    }
+
+    /// A request that timed out at this age.
+    pub(crate) fn timed_out(&mut self, flight: Flight, now_ns: u64) {
+        if self.is_measured(flight.due_ns) {
+            self.record(flight, now_ns);
+        }
+        self.tally(flight.due_ns).ended(Outcome::Timeout, 1);
     }
 
     /// Adds another shard's record. The edges stay this one's.
     pub fn merge(&mut self, other: Measure) {
         self.latency.merge(&other.latency);
+        if let (Some(ours), Some(theirs)) = (&mut self.paced, &other.paced) {
+            ours.service_time.merge(&theirs.service_time);
+            ours.conn_wait.merge(&theirs.conn_wait);
+            ours.send_lag.merge(&theirs.send_lag);
+            ours.late += theirs.late;
+        } else if self.paced.is_none() {
+            self.paced = other.paced;
+        }
         self.connect.merge(&other.connect);
         self.warmup.merge(other.warmup);
         self.measured.merge(other.measured);

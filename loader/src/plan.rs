@@ -1,7 +1,7 @@
 //! What a run shall do: every value resolved and checked before anything is opened.
 //!
 //! Defaults where the user says nothing: 10 connections, one thread, 10 s, closed loop, no pipelining, 2 s timeout, statuses 200 to
-//! 299. A run bounded by time warms up for 3 s; one bounded by a number of requests does not, so that exactly that number is sent.
+//! 299. With a rate the loop is open: requests are due at their times. A run bounded by time warms up for 3 s; one bounded by a number of requests does not, so that exactly that number is sent.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::{
     expect::Expect,
-    limits::{MAX_CONNECTIONS, MAX_PIPELINE, MAX_REQUESTS, MAX_THREADS, MAX_TIME_NS},
+    limits::{MAX_CONNECTIONS, MAX_PIPELINE, MAX_RATE_PER_S, MAX_REQUESTS, MAX_THREADS, MAX_TIME_NS},
     target::Target,
 };
 
@@ -53,6 +53,8 @@ pub struct LoadPlan {
     pub pipeline: u32,
     /// What ends the measured part.
     pub length: Length,
+    /// Open loop: requests per second over all connections, each due at its time whatever the server does. `None`: closed loop.
+    pub rate_per_s: Option<u64>,
     /// Length of the warm-up in nanoseconds; `None` for the default, see the module's head.
     pub warmup_ns: Option<u64>,
     /// A request of this age has timed out. Also bounds how long connections may take to be made.
@@ -129,6 +131,7 @@ impl LoadPlan {
             engine_options: EngineOptions::default(),
             pipeline: 1,
             length: Length::Time { duration_ns: 10_000_000_000 },
+            rate_per_s: None,
             warmup_ns: None,
             timeout_ns: 2_000_000_000,
             drain_ns: None,
@@ -155,6 +158,7 @@ impl LoadPlan {
             ("the number of threads (-t)", self.threads.into(), 1, MAX_THREADS.into()),
             ("the pipeline depth (--pipeline)", self.pipeline.into(), 1, MAX_PIPELINE.into()),
             ("the number of requests (-n)", total, 1, MAX_REQUESTS),
+            ("the rate per second (-R)", self.rate_per_s.unwrap_or(1), 1, MAX_RATE_PER_S),
             ("the duration in ns (-d)", duration_ns, 1, MAX_TIME_NS),
             ("the timeout in ns (--timeout)", self.timeout_ns, 1, MAX_TIME_NS),
             ("the warm-up in ns (--warmup)", self.warmup_ns(), 0, MAX_TIME_NS),

@@ -48,6 +48,7 @@ impl<W: Wire> LoadShard<W> {
         lane.wire.reset();
         lane.answered = false;
         lane.reached = true;
+        lane.free_since_ns = now_ns;
         lane.addresses_failed = 0;
         self.connect_more(cx);
     }
@@ -102,6 +103,12 @@ impl<W: Wire> LoadShard<W> {
     }
 
     fn count_failure(&mut self, error: &io::Error, now_ns: u64) {
+        if self.pacer.is_paced() {
+            // No request was planned for this connection: those that are due wait for another one.
+            let text = self.explain(error);
+            self.measure.tally(now_ns).sample(Outcome::Connect, || text);
+            return;
+        }
         let counted = self.pacer.is_counted() && self.measure.is_measured(now_ns);
         if counted && self.pacer.grant(1, now_ns) == 0 {
             return;
@@ -153,7 +160,7 @@ impl<W: Wire> LoadShard<W> {
     pub(crate) fn count_missing(&mut self) {
         let is_missing = |lane: &&Lane<W>| !lane.reached && matches!(lane.state, State::Connecting { .. });
         let missing = self.lanes.iter().filter(is_missing).count() as u64;
-        if missing == 0 || self.pacer.is_counted() || self.measure.begin.is_none() {
+        if missing == 0 || self.pacer.is_counted() || self.pacer.is_paced() || self.measure.begin.is_none() {
             return;
         }
         self.measure.measured.never_sent(Outcome::Connect, missing);

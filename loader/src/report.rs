@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use engine::{Address, EngineOptions, Granted, ShardFigures};
 use results::{
-    Bytes, Config, CoreRow, Distribution, EngineConfig, FloorConfig, LoaderBlock, Mode, Rates, Run, Validity,
-    ValidityCode, Warmup, timestamp,
+    Bytes, Config, CoreRow, Distribution, EngineConfig, FloorConfig, LoaderBlock, Mode, Rates, Requests, Run, Validity,
+    ValidityCode, Warmup, limits::LATE_NS, timestamp,
 };
 
 use crate::{
@@ -79,7 +79,7 @@ pub(crate) fn build<W: Wire>(
     let mut run = Run {
         run_id: timestamp::run_id(facts.started_unix_ns, std::process::id()),
         started_at: timestamp::rfc3339(facts.started_unix_ns),
-        mode: Mode::ClosedLoop,
+        mode: if plan.rate_per_s.is_some() { Mode::OpenLoop } else { Mode::ClosedLoop },
         interrupted: facts.interrupted,
         elapsed_ns,
         config: config(plan, &granted),
@@ -91,6 +91,10 @@ pub(crate) fn build<W: Wire>(
             body_received: total.body_bytes,
         },
         latency: Distribution::of(&total.latency),
+        service_time: total.paced.as_deref().map(|paced| Distribution::of(&paced.service_time)),
+        conn_wait: total.paced.as_deref().map(|paced| Distribution::of(&paced.conn_wait)),
+        send_lag: total.paced.as_deref().map(|paced| Distribution::of(&paced.send_lag)),
+        late: total.paced.as_deref().map(|paced| paced.late),
         connect: Distribution::of(&total.connect),
         status_codes: total.status_codes(),
         reconnects: total.reconnects,
@@ -172,7 +176,7 @@ fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
         connections: plan.connections,
         threads: plan.threads,
         cores: granted.iter().filter_map(|granted| granted.core).map(|core| core as u32).collect(),
-        rate_per_s: None,
+        rate_per_s: plan.rate_per_s,
         pipeline: plan.pipeline,
         requests,
         duration_ns,
@@ -239,6 +243,20 @@ fn doubts(run: &mut Run, addresses: &[(Address, u32)]) {
     if run.elapsed_ns < SHORT_WINDOW_NS {
         let detail = format!("{} ms were measured", run.elapsed_ns / 1_000_000);
         run.validity.push(Validity::note(ValidityCode::TooShort, detail));
+    }
+    if let Some(send_lag) = &run.send_lag {
+        let Requests { planned, sent, .. } = run.requests;
+        // In whole requests: one of five is not a miss of one in a hundred.
+        if sent < planned - planned / 100 {
+            let percent = sent as f64 * 100.0 / planned as f64;
+            let detail = format!("{sent} of {planned} requests were sent, {percent:.1} %");
+            run.validity.push(Validity::fatal(ValidityCode::RateNotReached, detail));
+        }
+        if let Some(p99_ns) = send_lag.p99_ns.filter(|p99_ns| *p99_ns > LATE_NS) {
+            let detail =
+                format!("one request in a hundred was sent {} us or more after it could have been", p99_ns / 1000);
+            run.validity.push(Validity::note(ValidityCode::SendLag, detail));
+        }
     }
     if run.requests.planned == 0 && !run.interrupted {
         let detail = "no request could even be sent in the measured part; look at the failures of the warm-up";

@@ -3,7 +3,7 @@
 //! On the way of a request nothing is allocated, no clock is read (the engine passes the time) and no shared memory is touched.
 //! Making connections and making them again is in `reconnect`, deadlines are in `deadlines`.
 
-use std::{io, sync::Arc};
+use std::{collections::VecDeque, io, sync::Arc};
 
 use codec::limits::PREFIX_BYTES;
 use engine::{Address, Board, Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
@@ -11,14 +11,15 @@ use results::Outcome;
 
 use crate::{
     expect::Expect,
-    lane::{Lane, State},
-    limits::{CLOSE_GRACE_NS, QUOTED_BYTES},
+    lane::{Flight, Lane, State},
+    limits::{CLOSE_GRACE_NS, PACE_STEP_NS, QUOTED_BYTES},
     measure::{Edge, Measure},
     pacer::Pacer,
     phase::{Gate, Timeline},
     plan::{LoadPlan, Share},
     request::{Request, RequestError},
     route::Route,
+    schedule::Schedule,
     wire::{Answer, Asked, End, Fault, Found, Memo, Wire},
 };
 
@@ -76,6 +77,8 @@ pub struct LoadShard<W> {
     pub(crate) measure: Measure,
     memo: Memo,
     pub(crate) pacer: Pacer,
+    /// Open loop: lanes with room for a request, the one that has waited longest first. Some have gone since.
+    listed: VecDeque<u32>,
     pub(crate) times: Timeline,
     /// Requests one connection may have under way.
     depth: usize,
@@ -104,13 +107,19 @@ impl<W: Wire> LoadShard<W> {
         let fair = share.requests.map_or(u64::MAX, |requests| requests.div_ceil(lanes.max(1) as u64));
         let depth = (shared.plan.pipeline as usize).min(usize::try_from(fair).unwrap_or(usize::MAX)).max(1);
         let addresses = shared.route.addresses();
+        let schedule = shared.plan.rate_per_s.map(|rate| Schedule::new(rate, shared.plan.threads.into(), index as u64));
+        let mut measure = Measure::default();
+        if schedule.is_some() {
+            measure.pace();
+        }
         let first = share.first_connection as usize;
         Self {
             lanes: (0..lanes).map(|lane| Lane::new(depth, (first + lane) % addresses)).collect(),
             lane_of: Vec::with_capacity(2 * lanes),
-            measure: Measure::default(),
+            measure,
             memo: Memo::default(),
-            pacer: Pacer::closed(share.requests),
+            pacer: Pacer::new(share.requests, schedule),
+            listed: VecDeque::new(),
             times: Timeline::default(),
             depth,
             in_flight: 0,
@@ -199,7 +208,10 @@ impl<W: Wire> LoadShard<W> {
     #[inline]
     fn answered(&mut self, index: usize, answer: &Answer, now_ns: u64) {
         let lane = &mut self.lanes[index];
-        let Some(sent_ns) = lane.sent.pop_front() else { return };
+        if lane.sent.len() == self.depth {
+            lane.free_since_ns = now_ns;
+        }
+        let Some(flight) = lane.sent.pop_front() else { return };
         lane.answered = true;
         lane.strikes = 0;
         self.in_flight -= 1;
@@ -211,16 +223,16 @@ impl<W: Wire> LoadShard<W> {
             Outcome::Ok
         };
         let status = W::HAS_STATUS.then_some(answer.status);
-        self.measure.answered(sent_ns, now_ns, outcome, status, answer.body_bytes);
+        self.measure.answered(flight, now_ns, outcome, status, answer.body_bytes);
         if outcome != Outcome::Ok {
-            self.explain_answer(sent_ns, outcome, answer);
+            self.explain_answer(flight.due_ns, outcome, answer);
         }
     }
 
     #[cold]
-    fn explain_answer(&mut self, sent_ns: u64, outcome: Outcome, answer: &Answer) {
+    fn explain_answer(&mut self, due_ns: u64, outcome: Outcome, answer: &Answer) {
         let expect = &self.shared.plan.expect;
-        self.measure.tally(sent_ns).sample(outcome, || match (outcome, &expect.body) {
+        self.measure.tally(due_ns).sample(outcome, || match (outcome, &expect.body) {
             (Outcome::BadBody, Some(body)) => {
                 format!("the body ({} bytes) is not the expected one ({} bytes)", answer.body_bytes, body.len())
             }
@@ -278,9 +290,9 @@ impl<W: Wire> LoadShard<W> {
 
     /// The oldest request under way failed.
     pub(crate) fn fail_first(&mut self, index: usize, outcome: Outcome, message: impl FnOnce() -> String) {
-        if let Some(sent_ns) = self.lanes[index].sent.pop_front() {
+        if let Some(flight) = self.lanes[index].sent.pop_front() {
             self.in_flight -= 1;
-            let tally = self.measure.tally(sent_ns);
+            let tally = self.measure.tally(flight.due_ns);
             tally.ended(outcome, 1);
             tally.sample(outcome, message);
         }
@@ -295,8 +307,13 @@ impl<W: Wire> LoadShard<W> {
 
     /// Sends as many requests as the connection, the outbox and the plan have room for, as one batch.
     #[inline]
-    fn refill(&mut self, index: usize, out: &mut Outbox, now_ns: u64) {
+    fn refill(&mut self, index: usize, out: &mut Outbox, cx: &mut Cx<'_>) {
+        let now_ns = cx.now_ns;
         if !self.times.sends(now_ns) {
+            return;
+        }
+        if self.pacer.is_paced() {
+            self.refill_due(index, out, cx);
             return;
         }
         let lane = &mut self.lanes[index];
@@ -312,6 +329,67 @@ impl<W: Wire> LoadShard<W> {
         lane.push(count, now_ns);
         self.in_flight += count;
         self.measure.tally(now_ns).sent(count as u64);
+    }
+
+    /// Open loop: sends what is due, oldest first, as far as the connection has room; only one where others have room too.
+    fn refill_due(&mut self, index: usize, out: &mut Outbox, cx: &mut Cx<'_>) {
+        let lane = &mut self.lanes[index];
+        if !matches!(lane.state, State::Open { .. }) {
+            return;
+        }
+        let free = self.depth - lane.sent.len();
+        let room = free.min(self.shared.request.fits(out.room_bytes()));
+        let others = self.listed.len() - usize::from(lane.listed);
+        let most = if others > 0 { room.min(1) } else { room };
+        let mut count = 0;
+        while count < most {
+            let Some(due_ns) = self.pacer.take_due(cx.now_ns, self.times.until_ns) else { break };
+            let flight = Flight { due_ns, sent_ns: cx.now_ns };
+            lane.sent.push_back(flight);
+            self.measure.sent_due(flight, lane.free_since_ns);
+            count += 1;
+        }
+        if count > 0 {
+            self.shared.request.write(out, count);
+            self.in_flight += count;
+        }
+        if free > count {
+            self.list(index);
+        }
+        self.pace(cx);
+    }
+
+    /// Open loop: this lane has room for a request.
+    pub(crate) fn list(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.lanes[index].listed, true) {
+            self.listed.push_back(index as u32);
+        }
+    }
+
+    /// Open loop: lets lanes with room send what is due, or has the next tick made when something will be. Without such a lane
+    /// there is nothing to do: whoever gets room next takes the oldest.
+    pub(crate) fn pace(&mut self, cx: &mut Cx<'_>) {
+        let next_ns = self.pacer.next_due_ns();
+        if next_ns >= self.times.until_ns || self.listed.is_empty() || !self.released {
+            return;
+        }
+        if next_ns > cx.now_ns {
+            cx.tick_at(next_ns.max(cx.now_ns + PACE_STEP_NS));
+            return;
+        }
+        let mut wanted = self.pacer.waiting(cx.now_ns);
+        while wanted > 0 {
+            let Some(index) = self.listed.pop_front() else { break };
+            let lane = &mut self.lanes[index as usize];
+            lane.listed = false;
+            // The others have lost their connection since.
+            if let State::Open { conn } = lane.state
+                && lane.sent.len() < self.depth
+            {
+                cx.wake(conn);
+                wanted -= 1;
+            }
+        }
     }
 
     /// Ends the run of this shard once it has nothing left to wait for.
@@ -348,11 +426,15 @@ impl<W: Wire> LoadShard<W> {
             self.fail_rest(index, Outcome::Unfinished, || "under way when the run ended".into());
         }
         debug_assert_eq!(self.in_flight, 0, "requests under way are those of all lanes");
-        let rest = self.pacer.take_rest();
+        let (early, rest) = self.pacer.take_rest(self.times.until_ns);
+        if early > 0 {
+            self.measure.warmup.never_sent(Outcome::NotSent, early);
+        }
         if rest > 0 {
             self.measure.measured.never_sent(Outcome::NotSent, rest);
-            let gave_up = self.gave_up;
+            let (gave_up, late) = (self.gave_up, self.pacer.is_paced() && !self.stopping);
             self.measure.measured.sample(Outcome::NotSent, || match gave_up {
+                0 if late => "due, but no connection had room for them before the sending ended".into(),
                 0 => "the run was stopped before they were sent".into(),
                 _ => format!("{gave_up} connections failed too often in a row and were given up"),
             });
@@ -424,7 +506,7 @@ impl<W: Wire> Shard for LoadShard<W> {
             return Taken { consumed: input.len(), next: Next::Abort };
         }
         if let Some(out) = out {
-            self.refill(index, out, cx.now_ns);
+            self.refill(index, out, cx);
         }
         if let State::Leaving { until_ns, .. } = self.lanes[index].state {
             self.look_at(until_ns, cx);
@@ -435,7 +517,7 @@ impl<W: Wire> Shard for LoadShard<W> {
 
     fn fill(&mut self, conn: Conn, out: &mut Outbox, cx: &mut Cx<'_>) -> Flow {
         let index = self.lane_at(conn);
-        self.refill(index, out, cx.now_ns);
+        self.refill(index, out, cx);
         Flow::Idle
     }
 
@@ -452,6 +534,9 @@ impl<W: Wire> Shard for LoadShard<W> {
         }
         let next_ns = self.next_tick_ns(cx.now_ns);
         cx.tick_at(next_ns);
+        if self.pacer.is_paced() {
+            self.pace(cx);
+        }
     }
 
     fn closed(&mut self, conn: Conn, cause: Cause, cx: &mut Cx<'_>) {

@@ -16,5 +16,8 @@ pub const HISTOGRAM_DIGITS: u8 = 3;
 /// Samples that must lie above a percentile before it is printed; with fewer it says nothing about the tail.
 pub const MIN_SAMPLES_ABOVE: u64 = 10;
 
+/// A request of an open loop that is sent longer than this after it was due, in nanoseconds, is late.
+pub const LATE_NS: u64 = 1_000_000;
+
 /// Most characters kept of one error sample, so that a peer cannot grow the run file.
 pub const MAX_SAMPLE_CHARS: usize = 400;

@@ -58,6 +58,18 @@ pub struct Run {
     pub bytes: Bytes,
     /// Latency of answered requests: from sent in closed loop, from due in open loop, until done.
     pub latency: Distribution,
+    /// Open loop: from sent until done. Null in closed loop, where the latency is that. Since version 1.1, as the next three.
+    #[serde(default)]
+    pub service_time: Option<Distribution>,
+    /// Open loop: from due until a connection had room.
+    #[serde(default)]
+    pub conn_wait: Option<Distribution>,
+    /// Open loop: from the later of the two until sent, the loader's own fault.
+    #[serde(default)]
+    pub send_lag: Option<Distribution>,
+    /// Open loop: requests sent more than [`crate::limits::LATE_NS`] after they were due.
+    #[serde(default)]
+    pub late: Option<u64>,
     /// Time to make each connection.
     pub connect: Distribution,
     /// Answers by exact status code.
@@ -166,6 +178,10 @@ impl Default for Run {
             rates: Rates::default(),
             bytes: Bytes::default(),
             latency: Distribution::default(),
+            service_time: None,
+            conn_wait: None,
+            send_lag: None,
+            late: None,
             connect: Distribution::default(),
             status_codes: BTreeMap::new(),
             error_samples: BTreeMap::new(),

@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Send exactly so many requests instead of measuring for a time
     #[arg(short = 'n', long, value_parser = count, value_name = "N")]
     requests: Option<u64>,
+    /// Open loop: requests per second over all connections, each due at its time; latency runs from then [default: closed loop]
+    #[arg(short = 'R', long, value_parser = count, value_name = "N")]
+    rate: Option<u64>,
     /// Method [default: GET, or POST with a body]
     #[arg(short, long, value_name = "NAME")]
     method: Option<String>,
@@ -79,6 +82,9 @@ pub(crate) struct Args {
     /// More percentiles and the whole latency distribution
     #[arg(short = 'L', long)]
     latency: bool,
+    /// As in wrk2: latency from when a request was sent; with -R that is always shown, as service time
+    #[arg(short = 'U', long = "u_latency", hide = true)]
+    uncorrected: bool,
     /// Requests that may fail before the exit code says so
     #[arg(long, default_value = "0", value_parser = count, value_name = "N")]
     max_failed: u64,
@@ -187,6 +193,7 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
         (None, Some(duration_ns)) => Length::Time { duration_ns },
         (None, None) => plan.length,
     };
+    plan.rate_per_s = args.rate;
     plan.warmup_ns = args.warmup;
     plan.timeout_ns = args.timeout;
     plan.drain_ns = args.drain;
@@ -228,6 +235,7 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
         ("duration_ns", args.duration.is_some()),
         ("threads", args.threads.is_some()),
         ("requests", args.requests.is_some()),
+        ("rate_per_s", args.rate.is_some()),
         ("method", args.method.is_some()),
         ("headers", !args.headers.is_empty()),
         ("body_bytes", args.body.is_some() || args.body_file.is_some()),

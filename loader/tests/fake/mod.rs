@@ -54,11 +54,15 @@ impl<W: Wire> Scene<W> {
 
     /// A shard whose target has several addresses.
     pub fn with_addresses(plan: LoadPlan, addresses: u16) -> Self {
+        Self::of_several(plan, addresses, 0)
+    }
+
+    fn of_several(plan: LoadPlan, addresses: u16, index: usize) -> Self {
         plan.check().expect("a sound plan");
         let address = |port| Address::Tcp(([127, 0, 0, 1], port).into());
         let shared =
             Arc::new(Shared::new(plan, (1..=addresses).map(address).collect()).expect("a request that encodes"));
-        let shard = LoadShard::new(Arc::clone(&shared), Arc::new(Board::new(1)), 0);
+        let shard = LoadShard::new(Arc::clone(&shared), Arc::new(Board::new(index + 1)), index);
         let mut scene = Scene {
             shard,
             shared,
@@ -79,6 +83,14 @@ impl<W: Wire> Scene<W> {
     /// A scene whose connections are all open and whose start has come.
     pub fn started(plan: LoadPlan) -> Self {
         let mut scene = Self::new(plan);
+        scene.accept_all();
+        scene.start();
+        scene
+    }
+
+    /// The same for one shard of several.
+    pub fn started_as(plan: LoadPlan, index: usize) -> Self {
+        let mut scene = Self::of_several(plan, 1, index);
         scene.accept_all();
         scene.start();
         scene

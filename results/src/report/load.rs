@@ -6,6 +6,7 @@ use crate::config::{EngineConfig, Mode};
 use crate::cores::ranges;
 use crate::histogram::Histogram;
 use crate::latency::{Distribution, percentile};
+use crate::limits::LATE_NS;
 use crate::report::number::{Unit, or_dash, significant};
 use crate::report::table::render;
 use crate::report::wrk;
@@ -111,8 +112,31 @@ pub(crate) fn options(engine: &EngineConfig) -> String {
     engine.options.iter().map(option).collect::<Vec<_>>().join(", ")
 }
 
+/// In open loop what was asked and what became of it, and where the time of the requests went.
 fn latency(out: &mut String, run: &Run, detail: Detail) {
-    let latency = &run.latency;
+    distribution(out, "latency", &run.latency, detail);
+    let parts = [("conn wait", &run.conn_wait), ("send lag", &run.send_lag), ("service time", &run.service_time)];
+    for (name, part) in parts {
+        if let Some(part) = part {
+            distribution(out, name, part, detail);
+        }
+    }
+    if let (Some(rate), Some(late)) = (run.config.rate_per_s, run.late) {
+        let requests = &run.requests;
+        line(
+            out,
+            format_args!(
+                "asked          {rate}/s: {} planned, {} sent, {} done, {late} late (sent more than {} after they were due)",
+                requests.planned,
+                requests.sent,
+                requests.done(),
+                wrk::format_time_us(LATE_NS as f64 / 1e3)
+            ),
+        );
+    }
+}
+
+fn distribution(out: &mut String, name: &str, latency: &Distribution, detail: Detail) {
     // The two percentiles of -L are not in the file's headline figures; they come from its histogram.
     let histogram = if detail == Detail::Full { latency.histogram().ok() } else { None };
     let from_histogram = |thousandths| histogram.as_ref().and_then(|histogram| percentile(histogram, thousandths));
@@ -131,7 +155,7 @@ fn latency(out: &mut String, run: &Run, detail: Detail) {
         columns.push(("p99.999", from_histogram(99_999)));
     }
     columns.push(("max", latency.max_ns));
-    let mut heading = vec!["latency".to_owned()];
+    let mut heading = vec![name.to_owned()];
     let mut row = vec![format!("{} samples", latency.count)];
     for (name, value_ns) in columns {
         let unit = Unit::of_times([value_ns]);
