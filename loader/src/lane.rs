@@ -42,6 +42,8 @@ pub(crate) struct Lane<W> {
     pub(crate) wire: W,
     /// The requests under way, oldest first. Never longer than the pipeline depth it was made for.
     pub(crate) sent: VecDeque<Flight>,
+    /// Requests that may still be sent before it is closed by us.
+    pub(crate) left: u64,
     /// Open loop: since when it has had room for a request.
     pub(crate) free_since_ns: u64,
     /// Open loop: it is in the shard's list of lanes with room.
@@ -68,6 +70,7 @@ impl<W: Wire> Lane<W> {
             state: State::Resting,
             wire: W::default(),
             sent: VecDeque::with_capacity(depth),
+            left: u64::MAX,
             free_since_ns: 0,
             listed: false,
             address,
@@ -89,6 +92,19 @@ impl<W: Wire> Lane<W> {
         } else {
             self.sent.extend(std::iter::repeat_n(flight, count));
         }
+    }
+
+    /// How many more requests may be put under way when `depth` may be at once.
+    #[inline]
+    pub(crate) fn free(&self, depth: usize) -> usize {
+        let free = depth - self.sent.len();
+        if self.left < free as u64 { self.left as usize } else { free }
+    }
+
+    /// Whether it has sent all that it may, and everything was answered.
+    #[inline]
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left == 0 && self.sent.is_empty()
     }
 
     /// The next try's wait after the failures so far: it doubles with each.

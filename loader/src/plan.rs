@@ -55,6 +55,10 @@ pub struct LoadPlan {
     pub length: Length,
     /// Open loop: requests per second over all connections, each due at its time whatever the server does. `None`: closed loop.
     pub rate_per_s: Option<u64>,
+    /// Requests after which a connection is closed and made again; `None` for keeping it as long as the server does.
+    pub requests_per_conn: Option<u64>,
+    /// Connections begun per second before the start, over all threads; `None` for as fast as they are accepted.
+    pub connect_rate_per_s: Option<u64>,
     /// Length of the warm-up in nanoseconds; `None` for the default, see the module's head.
     pub warmup_ns: Option<u64>,
     /// A request of this age has timed out. Also bounds how long connections may take to be made.
@@ -132,6 +136,8 @@ impl LoadPlan {
             pipeline: 1,
             length: Length::Time { duration_ns: 10_000_000_000 },
             rate_per_s: None,
+            requests_per_conn: None,
+            connect_rate_per_s: None,
             warmup_ns: None,
             timeout_ns: 2_000_000_000,
             drain_ns: None,
@@ -159,6 +165,8 @@ impl LoadPlan {
             ("the pipeline depth (--pipeline)", self.pipeline.into(), 1, MAX_PIPELINE.into()),
             ("the number of requests (-n)", total, 1, MAX_REQUESTS),
             ("the rate per second (-R)", self.rate_per_s.unwrap_or(1), 1, MAX_RATE_PER_S),
+            ("requests per connection (--requests-per-conn)", self.requests_per_conn.unwrap_or(1), 1, MAX_REQUESTS),
+            ("connections per second (--connect-rate)", self.connect_rate_per_s.unwrap_or(1), 1, MAX_RATE_PER_S),
             ("the duration in ns (-d)", duration_ns, 1, MAX_TIME_NS),
             ("the timeout in ns (--timeout)", self.timeout_ns, 1, MAX_TIME_NS),
             ("the warm-up in ns (--warmup)", self.warmup_ns(), 0, MAX_TIME_NS),

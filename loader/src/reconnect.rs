@@ -10,6 +10,7 @@ use crate::{
     lane::{Lane, State},
     limits::{GIVE_UP_STRIKES, MAX_CONNECTING},
     phase::ConnectFailure,
+    schedule::Schedule,
     shard::LoadShard,
     wire::Wire,
 };
@@ -18,9 +19,21 @@ use crate::{
 const OUT_OF_DESCRIPTORS: [i32; 2] = [24, 23];
 
 impl<W: Wire> LoadShard<W> {
-    /// Asks for lanes that were not asked for yet: a bounded number at once before the start, all of them after it.
+    /// Asks for lanes that were not asked for yet: a bounded number at once before the start, at the rate asked for if there is one;
+    /// all of them after it.
     pub(crate) fn connect_more(&mut self, cx: &mut Cx<'_>) {
+        if let (None, Some(rate)) = (&self.connects, self.shared.plan.connect_rate_per_s) {
+            let mut connects = Schedule::new(rate, self.shared.plan.threads.into(), self.index as u64);
+            connects.starts_at(cx.now_ns);
+            self.connects = Some(connects);
+        }
         while self.next_lane < self.lanes.len() && (self.released || self.connecting < MAX_CONNECTING) {
+            if let (false, Some(connects)) = (self.released, &mut self.connects)
+                && connects.take(cx.now_ns).is_none()
+            {
+                cx.tick_at(connects.next_ns());
+                return;
+            }
             let index = self.next_lane;
             self.next_lane += 1;
             self.connect(index, cx);
@@ -49,6 +62,7 @@ impl<W: Wire> LoadShard<W> {
         lane.answered = false;
         lane.reached = true;
         lane.free_since_ns = now_ns;
+        lane.left = self.shared.plan.requests_per_conn.unwrap_or(u64::MAX);
         lane.addresses_failed = 0;
         self.connect_more(cx);
     }

@@ -177,6 +177,8 @@ fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
         threads: plan.threads,
         cores: granted.iter().filter_map(|granted| granted.core).map(|core| core as u32).collect(),
         rate_per_s: plan.rate_per_s,
+        requests_per_conn: plan.requests_per_conn,
+        connect_rate_per_s: plan.connect_rate_per_s,
         pipeline: plan.pipeline,
         requests,
         duration_ns,

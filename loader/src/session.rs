@@ -251,7 +251,8 @@ impl Session<'_> {
         let Shared { plan, gate, .. } = &*self.shared;
         let wanted = plan.connections as usize;
         // The engine looks at its connect deadline every tenth of a second; it shall report the failure, not we.
-        let patience_ns = plan.timeout_ns.saturating_add(3 * engine::limits::SCAN_INTERVAL_NS);
+        let apart_ns = plan.connect_rate_per_s.map_or(0, |rate| 1_000_000_000 / rate);
+        let patience_ns = plan.timeout_ns.saturating_add(apart_ns + 3 * engine::limits::SCAN_INTERVAL_NS);
         let mut progress = (gate.reached(), engine::now_ns());
         loop {
             let (open, reached) = (gate.open(), gate.reached());

@@ -69,7 +69,7 @@ impl Shared {
 pub struct LoadShard<W> {
     pub(crate) shared: Arc<Shared>,
     board: Arc<Board>,
-    index: usize,
+    pub(crate) index: usize,
     pub(crate) share: Share,
     pub(crate) lanes: Vec<Lane<W>>,
     /// The lane of each of the engine's connections.
@@ -79,6 +79,8 @@ pub struct LoadShard<W> {
     pub(crate) pacer: Pacer,
     /// Open loop: lanes with room for a request, the one that has waited longest first. Some have gone since.
     listed: VecDeque<u32>,
+    /// When connections are begun before the start, where that has a rate; made with the first of them.
+    pub(crate) connects: Option<Schedule>,
     pub(crate) times: Timeline,
     /// Requests one connection may have under way.
     depth: usize,
@@ -120,6 +122,7 @@ impl<W: Wire> LoadShard<W> {
             memo: Memo::default(),
             pacer: Pacer::new(share.requests, schedule),
             listed: VecDeque::new(),
+            connects: None,
             times: Timeline::default(),
             depth,
             in_flight: 0,
@@ -189,6 +192,10 @@ impl<W: Wire> LoadShard<W> {
                         Found::Need(need) => return Ok((consumed, need)),
                         Found::Answer(answer) => {
                             self.answered(index, &answer, now_ns);
+                            if self.lanes[index].is_spent() {
+                                self.lanes[index].state = State::Dropped;
+                                return Err(());
+                            }
                             if !answer.reusable {
                                 self.leave(index, now_ns);
                                 return Ok((input.len(), 0));
@@ -317,7 +324,7 @@ impl<W: Wire> LoadShard<W> {
             return;
         }
         let lane = &mut self.lanes[index];
-        let free = self.depth - lane.sent.len();
+        let free = lane.free(self.depth);
         if free == 0 || !matches!(lane.state, State::Open { .. }) {
             return;
         }
@@ -327,6 +334,7 @@ impl<W: Wire> LoadShard<W> {
         }
         self.shared.request.write(out, count);
         lane.push(count, now_ns);
+        lane.left -= count as u64;
         self.in_flight += count;
         self.measure.tally(now_ns).sent(count as u64);
     }
@@ -337,7 +345,7 @@ impl<W: Wire> LoadShard<W> {
         if !matches!(lane.state, State::Open { .. }) {
             return;
         }
-        let free = self.depth - lane.sent.len();
+        let free = lane.free(self.depth);
         let room = free.min(self.shared.request.fits(out.room_bytes()));
         let others = self.listed.len() - usize::from(lane.listed);
         let most = if others > 0 { room.min(1) } else { room };
@@ -351,6 +359,7 @@ impl<W: Wire> LoadShard<W> {
         }
         if count > 0 {
             self.shared.request.write(out, count);
+            lane.left -= count as u64;
             self.in_flight += count;
         }
         if free > count {
@@ -384,7 +393,7 @@ impl<W: Wire> LoadShard<W> {
             lane.listed = false;
             // The others have lost their connection since.
             if let State::Open { conn } = lane.state
-                && lane.sent.len() < self.depth
+                && lane.free(self.depth) > 0
             {
                 cx.wake(conn);
                 wanted -= 1;

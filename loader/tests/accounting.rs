@@ -449,3 +449,49 @@ fn every_outcome_can_be_reached() {
     scene.after(3 * SECOND);
     assert_eq!(seen(&scene), [Ok, BadStatus, Reset, Timeout, Protocol]);
 }
+
+#[test]
+fn a_connection_of_few_requests_is_closed_and_made_again() {
+    for (total, connections, pipeline, per_conn) in [(20, 2, 1, 3), (60, 2, 4, 6), (60, 3, 16, 1), (7, 1, 4, 7)] {
+        let plan = LoadPlan { requests_per_conn: Some(per_conn), ..counted(total, connections, pipeline) };
+        let mut scene = Scene::<Http>::started(plan);
+        let mut carried = vec![0; connections as usize];
+        let mut closed = 0;
+        for _ in 0..1_000 {
+            if scene.finished {
+                break;
+            }
+            for conn in scene.accept_all() {
+                carried[conn.index()] = 0;
+            }
+            for conn in scene.open_conns() {
+                let requests = scene.take_requests(conn);
+                carried[conn.index()] += requests as u64;
+                assert!(carried[conn.index()] <= per_conn, "{carried:?}");
+                scene.receive(conn, &GOOD.repeat(requests));
+                if carried[conn.index()] == per_conn {
+                    assert!(!scene.is_open(conn), "it has had its {per_conn}");
+                    closed += 1;
+                }
+            }
+            scene.after(10_000);
+        }
+        assert_eq!(counts(&scene.requests()), [(Ok, total)]);
+        assert!(closed >= total / per_conn - u64::from(connections), "{closed} were closed");
+        assert!(scene.measure().reconnects + u64::from(connections) >= total / per_conn);
+    }
+}
+
+#[test]
+fn connections_are_begun_at_their_rate_before_the_start() {
+    let mut scene = Scene::<Http>::new(LoadPlan { connect_rate_per_s: Some(100), ..counted(10, 10, 1) });
+    let mut open = 0;
+    for step in 0..100 {
+        open += scene.accept_all().len();
+        assert_eq!(open as u64, (step / 10 + 1).min(10), "after {step} ms");
+        scene.after(MS);
+    }
+    scene.start();
+    serve(&mut scene);
+    assert_eq!(counts(&scene.requests()), [(Ok, 10)]);
+}

@@ -191,3 +191,16 @@ fn a_stop_leaves_every_planned_request_with_an_outcome() {
         assert!(requests.planned <= stop_ms + 2, "{requests:?}");
     }
 }
+
+#[test]
+fn connections_that_are_made_again_and_again_keep_the_rate() {
+    let plan = LoadPlan { requests_per_conn: Some(2), timeout_ns: 5 * SECOND, ..paced(1_000, 4) };
+    let mut scene = Scene::<Http>::started(plan);
+    for _ in 0..2_000 {
+        scene.accept_all();
+        serve(&mut scene, MS, |_| true);
+    }
+    assert!(scene.finished);
+    assert_eq!(counts(&scene.requests()), [(Ok, 1_000)]);
+    assert!((490..=500).contains(&scene.measure().reconnects), "{}", scene.measure().reconnects);
+}

@@ -120,6 +120,12 @@ pub struct Config {
     pub cores: Vec<u32>,
     /// Asked requests per second over all connections; null in closed loop.
     pub rate_per_s: Option<u64>,
+    /// Requests after which a connection was closed and made again; null for none. Since version 1.1, as the next.
+    #[serde(default)]
+    pub requests_per_conn: Option<u64>,
+    /// Connections begun per second before the start; null for as fast as they were accepted.
+    #[serde(default)]
+    pub connect_rate_per_s: Option<u64>,
     /// Requests one connection may have under way.
     pub pipeline: u32,
     /// Requests to send (`-n`); null when the run is bounded by time.

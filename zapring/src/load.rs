@@ -59,6 +59,12 @@ pub(crate) struct Args {
     /// Requests each connection keeps under way
     #[arg(long, default_value_t = 1, value_name = "N")]
     pipeline: u32,
+    /// Close each connection after so many requests and make it again
+    #[arg(long, value_parser = count, value_name = "N")]
+    requests_per_conn: Option<u64>,
+    /// Connections begun per second before the start [default: as fast as they are accepted]
+    #[arg(long, value_parser = count, value_name = "N")]
+    connect_rate: Option<u64>,
     /// Warm-up on the same connections, not measured [default: 3s, or none with -n]
     #[arg(long, value_parser = value::time_ns, value_name = "TIME")]
     warmup: Option<u64>,
@@ -194,6 +200,8 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
         (None, None) => plan.length,
     };
     plan.rate_per_s = args.rate;
+    plan.requests_per_conn = args.requests_per_conn;
+    plan.connect_rate_per_s = args.connect_rate;
     plan.warmup_ns = args.warmup;
     plan.timeout_ns = args.timeout;
     plan.drain_ns = args.drain;
@@ -236,6 +244,8 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
         ("threads", args.threads.is_some()),
         ("requests", args.requests.is_some()),
         ("rate_per_s", args.rate.is_some()),
+        ("requests_per_conn", args.requests_per_conn.is_some()),
+        ("connect_rate_per_s", args.connect_rate.is_some()),
         ("method", args.method.is_some()),
         ("headers", !args.headers.is_empty()),
         ("body_bytes", args.body.is_some() || args.body_file.is_some()),

@@ -185,7 +185,8 @@ fn answers(out: &mut String, run: &Run) {
 fn failures(out: &mut String, run: &Run) {
     let requests = &run.requests;
     if run.reconnects > 0 {
-        line(out, format_args!("reconnects     {}", run.reconnects));
+        let per_s = (run.elapsed_ns > 0).then(|| run.reconnects as f64 * 1e9 / run.elapsed_ns as f64);
+        line(out, format_args!("reconnects     {}, {} connections/s", run.reconnects, or_dash(per_s)));
     }
     if requests.failed() > 0 || requests.adds_up().is_err() {
         let counted = Outcome::ALL.iter().filter(|outcome| **outcome == Outcome::Ok || requests.count(**outcome) > 0);
