@@ -77,8 +77,9 @@ pub const GATHERED_PART: u32 = 8;
 pub const GLOMMIO_MEMLOCK_BYTES: u64 = 512 * 1024;
 
 /// How long glommio's tasks may run before it looks for news. Its default of 100 ms would let one peer that sends without end
-/// keep the others waiting that long; the timer is set in every turn anyway, so a shorter one costs nothing.
-pub const GLOMMIO_PREEMPT_NS: u64 = 1_000_000;
+/// keep the others waiting that long; and when the time is over before the first task's turn, none has its turn at all, so it
+/// must be long beside what a slow machine needs for one look.
+pub const GLOMMIO_PREEMPT_NS: u64 = 10_000_000;
 
 /// Wait for one shard to end after it was told to, beyond the drain time, before it is reported as stuck.
 pub const JOIN_GRACE_NS: u64 = 2_000_000_000;

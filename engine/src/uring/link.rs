@@ -78,6 +78,12 @@ impl Link {
         self.bulk = if bytes >= BULK_BYTES / 4 { BULK_PATIENCE } else { self.bulk.saturating_sub(1) };
     }
 
+    /// No shared buffer was left for it: the next receive is one of its own. Old kernels let one flooding connection take all
+    /// buffers at every turn, and whoever is armed behind it would starve.
+    pub(super) fn note_starved(&mut self) {
+        self.bulk = self.bulk.max(1);
+    }
+
     /// Whether it receives for itself.
     #[inline]
     pub(super) fn is_bulk(&self) -> bool {

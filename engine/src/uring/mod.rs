@@ -241,7 +241,10 @@ impl<S: Shard> Worker<S> {
             _ if !known => {}
             Ok(0) => self.core.received(conn, Ok(0)),
             Ok(_) => {}
-            Err(libc::ENOBUFS) => self.core.counts().buffers_exhausted.add(1),
+            Err(libc::ENOBUFS) => {
+                self.core.counts().buffers_exhausted.add(1);
+                self.links[conn.index()].note_starved();
+            }
             // Ended without news: begun again when the connection is looked at.
             Err(libc::ECANCELED | libc::EINTR | libc::EAGAIN) => {}
             // Multishot receive came with 6.0.

@@ -90,13 +90,30 @@ fn a_receive_is_armed_again_only_when_it_has_ended() {
     let mut bench = Bench::new();
     assert_eq!(bench.feed(10, true, Some(0)), 0, "more is coming");
     assert_eq!(bench.feed(20, true, Some(1)), 0, "more is coming");
-    assert_eq!(bench.feed(-libc::ENOBUFS, false, None), 1, "out of buffers: again");
     assert_eq!(bench.feed(30, false, Some(2)), 1, "ended with bytes: again");
     assert_eq!(bench.feed(-libc::EINTR, false, None), 1, "interrupted: again");
     assert_eq!(bench.received(), 60);
-    assert_eq!(bench.worker.core.counts().buffers_exhausted.get(), 1);
     assert_eq!(bench.feed(0, false, None), 0, "the peer is done: not again");
     assert_eq!(bench.worker.core.shard.closed, [Cause::PeerClosed]);
+}
+
+#[test]
+fn a_connection_that_found_no_buffer_receives_once_for_itself() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.feed(-libc::ENOBUFS, false, None), 1, "out of buffers: again");
+    assert_eq!(bench.worker.core.counts().buffers_exhausted.get(), 1);
+    assert!(bench.worker.links[0].receiving && !bench.worker.links[0].armed);
+    let token = Token { kind: Kind::ReceiveInto, generation: bench.worker.links[0].generation, slot: CONN.0 };
+    let (at, room) = bench.worker.core.inbox(CONN).spare();
+    assert!(room >= 5);
+    // SAFETY: room that was lent, as the kernel would write to it.
+    unsafe { at.write_bytes(7, 5) };
+    let completion = Completion { data: token.encode(), result: 5, more: false, buffer: None };
+    bench.worker.handle(completion).expect("handled");
+    assert_eq!(bench.received(), 5);
+    bench.worker.settle().expect("queued");
+    assert!(bench.worker.links[0].armed && !bench.worker.links[0].receiving, "and then shares buffers again");
+    assert_eq!(bench.worker.core.counts().buffers_exhausted.get(), 1);
 }
 
 #[test]
