@@ -30,6 +30,13 @@ impl<W: Wire> LoadShard<W> {
         }
         if self.measure.begin.is_none() && now_ns >= self.times.measure_from_ns {
             self.measure.begin = Some(self.edge(now_ns));
+            let missed = self.pacer.skip_warmup();
+            if missed > 0 {
+                self.measure.warmup.never_sent(Outcome::NotSent, missed);
+                self.measure.warmup.sample(Outcome::NotSent, || {
+                    "due in the warm-up, but no connection had room for them before it ended".into()
+                });
+            }
         }
         if self.measure.begin.is_some() && self.measure.end.is_none() && now_ns >= self.times.until_ns {
             self.measure.end = Some(self.edge(now_ns));

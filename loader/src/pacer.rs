@@ -62,6 +62,12 @@ impl Pacer {
         schedule.take(now_ns)
     }
 
+    /// Open loop: passes over what was due in the warm-up and found no connection; how many.
+    pub(crate) fn skip_warmup(&mut self) -> u64 {
+        let from_ns = self.from_ns;
+        self.schedule.as_mut().map_or(0, |schedule| schedule.skip_before(from_ns))
+    }
+
     /// When the next request is due; `u64::MAX` for never, and in closed loop.
     #[inline]
     pub(crate) fn next_due_ns(&self) -> u64 {

@@ -71,6 +71,18 @@ impl Schedule {
         self.due_by(now_ns).saturating_sub(self.taken)
     }
 
+    /// Passes over all that are due before `at_ns` and were not taken; how many.
+    pub(crate) fn skip_before(&mut self, at_ns: u64) -> u64 {
+        let (skipped, _) = self.take_rest(at_ns, at_ns);
+        if skipped > 0 {
+            let number = u128::from(self.taken) * u128::from(self.shards) + u128::from(self.shard);
+            let (due, rate) = (number * SECOND_NS, u128::from(self.rate_per_s));
+            self.next_ns = self.start_ns + (due / rate) as u64;
+            self.next_rest = (due % rate) as u64;
+        }
+        skipped
+    }
+
     /// Takes all that are due before `until_ns` and were not taken; how many were due before `from_ns`, and how many then.
     pub(crate) fn take_rest(&mut self, from_ns: u64, until_ns: u64) -> (u64, u64) {
         let before = |at_ns: u64| at_ns.checked_sub(1).map_or(0, |last_ns| self.due_by(last_ns)).max(self.taken);
@@ -122,6 +134,21 @@ mod tests {
             let (early, late) = rest.fold((0, 0), |sum, rest| (sum.0 + rest.0, sum.1 + rest.1));
             assert_eq!(early + late, rate, "{rate}/s on {shards} shards");
             assert_eq!(early, rate.div_ceil(2));
+        }
+    }
+
+    #[test]
+    fn what_is_skipped_leaves_the_due_times_of_the_others_alone() {
+        for (rate, shards, shard) in [(7, 3, 1), (999_999_937, 5, 4), (1_000, 1, 0)] {
+            let mut schedule = Schedule::new(rate, shards, shard);
+            schedule.starts_at(1_000);
+            let first = schedule.take(u64::MAX - 1).expect("due some day");
+            let expected = due(&schedule, 4_000);
+            assert_eq!(schedule.skip_before(expected), 3_999, "{rate}/s, shard {shard} of {shards}, after {first}");
+            assert_eq!(schedule.skip_before(expected), 0);
+            for k in 4_000..4_100 {
+                assert_eq!(schedule.take(u64::MAX - 1), Some(due(&schedule, k)));
+            }
         }
     }
 
