@@ -122,6 +122,15 @@ impl Output {
         self.put(&bytes).map_err(|source| WriteError::Write { path: name, source })
     }
 
+    /// Writes a text as it is, and makes the file appear.
+    ///
+    /// # Errors
+    /// [`WriteError::Write`]; the target then holds what it held before.
+    pub fn write_text(self, text: &str) -> Result<(), WriteError> {
+        let name = self.name.clone();
+        self.put(text.as_bytes()).map_err(|source| WriteError::Write { path: name, source })
+    }
+
     fn put(self, bytes: &[u8]) -> io::Result<()> {
         match self.sink {
             Sink::Stdout => {

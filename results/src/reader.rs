@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -118,6 +118,15 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8], schema: Schema, input: &str) -> 
     serde_json::from_slice(bytes).map_err(named)
 }
 
+/// The schema that a document names, whatever it is. `input` names the document in errors.
+///
+/// # Errors
+/// [`ReadError`], never `Io`.
+pub fn schema_of(bytes: &[u8], input: &str) -> Result<String, ReadError> {
+    let head: Head = serde_json::from_slice(bytes).map_err(|source| name_json_error(source, bytes, input))?;
+    Ok(head.schema)
+}
+
 fn name_json_error(source: serde_json::Error, bytes: &[u8], input: &str) -> ReadError {
     // A number cut behind its sign, point or exponent is called invalid, not cut.
     let cut_number = matches!(bytes.last(), Some(b'-' | b'+' | b'.' | b'e' | b'E'));
@@ -133,12 +142,20 @@ fn name_json_error(source: serde_json::Error, bytes: &[u8], input: &str) -> Read
 /// # Errors
 /// [`ReadError`] with the path in it.
 pub fn read<T: DeserializeOwned>(path: &Path, schema: Schema) -> Result<T, ReadError> {
+    parse(&bytes(path)?, schema, &path.display().to_string())
+}
+
+/// The bytes of one result file, as many as such a file may have.
+///
+/// # Errors
+/// [`ReadError::Io`] and [`ReadError::TooLarge`].
+pub fn bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     let input = path.display().to_string();
     let io = |source| ReadError::Io { input: input.clone(), source };
     let mut bytes = Vec::new();
-    File::open(PathBuf::from(path)).map_err(io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    File::open(path).map_err(io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(ReadError::TooLarge { input, limit_bytes: MAX_FILE_BYTES });
     }
-    parse(&bytes, schema, &input)
+    Ok(bytes)
 }

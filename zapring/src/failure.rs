@@ -3,7 +3,7 @@
 use engine::{LaunchError, ListenError, OptionError, RingError};
 use harness::{BenchError, CoreListError, DieWithParentError, HostError, SweepError, UsageError};
 use loader::{LoadError, TargetError};
-use results::{ExitCode, WriteError};
+use results::{ExitCode, ReadError, WriteError, histogram::HistogramError};
 use server::StartError;
 use thiserror::Error;
 
@@ -22,6 +22,10 @@ pub(crate) enum Failure {
     Sweep(#[from] SweepError),
     #[error(transparent)]
     Output(#[from] WriteError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("a stored latency distribution is broken: {0}")]
+    Histogram(HistogramError),
     #[error(transparent)]
     Engine(#[from] OptionError),
     #[error(transparent)]
@@ -55,6 +59,8 @@ impl Failure {
             Failure::Bench(error) => error.exit_code(),
             Failure::Sweep(error) => error.exit_code(),
             Failure::Output(error) => error.exit_code(),
+            Failure::Read(error) => error.exit_code(),
+            Failure::Histogram(_) => ExitCode::ResultNotRead,
             Failure::Watch { .. } => ExitCode::Usage,
             Failure::Host(_) | Failure::Parent(_) | Failure::Shards { .. } | Failure::System { .. } => {
                 ExitCode::Unexpected

@@ -10,6 +10,7 @@ mod document;
 mod engine_args;
 mod failure;
 mod load;
+mod report;
 mod serve;
 mod side_cores;
 mod signals;
@@ -46,6 +47,8 @@ enum Command {
     Bench(Box<bench::Args>),
     /// Find the best engine settings for one wire and level, and whether the difference is real
     Sweep(Box<sweep::Args>),
+    /// Make reports from result files
+    Report(report::Args),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Load(args) => load::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Report(args) => report::run(&args),
     };
     match ended {
         Ok(code) => code.into(),

@@ -172,7 +172,7 @@ fn answers(out: &mut String, run: &Run) {
     let mut classes: Vec<(u16, u64)> = Vec::new();
     for (code, count) in &run.status_codes {
         match classes.last_mut() {
-            Some((class, sum)) if *class == code / 100 => *sum += count,
+            Some((class, sum)) if *class == code / 100 => *sum = sum.saturating_add(*count),
             _ => classes.push((code / 100, *count)),
         }
     }

@@ -1,11 +1,33 @@
 //! Text made from result files. Every report comes from the file alone, so that it can be made again.
 
 pub mod bench;
+pub mod csv;
+pub mod escape;
 mod heading;
+pub mod hgrm;
 pub mod load;
+pub mod markdown;
 pub mod number;
+pub mod rows;
 pub mod sweep;
 pub mod table;
 pub mod wrk;
 
+use crate::document::Document;
+
 pub use load::Detail;
+pub use rows::{NamedDocument, Row};
+
+/// The text of all documents, in the order given, with a heading each when there are several.
+#[must_use]
+pub fn text(documents: &[NamedDocument], detail: Detail) -> String {
+    let one = |named: &NamedDocument| {
+        let text = match &named.document {
+            Document::Run(run) => load::text(run, detail),
+            Document::Bench(bench) => bench::text(bench),
+            Document::Sweep(sweep) => sweep::text(sweep),
+        };
+        if documents.len() > 1 { format!("{}:\n{text}", escape::visible(&named.name)) } else { text }
+    };
+    documents.iter().map(one).collect::<Vec<_>>().join("\n")
+}

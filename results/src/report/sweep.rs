@@ -32,7 +32,8 @@ pub fn text(sweep: &Sweep) -> String {
     for best in &sweep.best {
         push_line(&mut out, &best_line(sweep, best));
     }
-    let failed: u64 = sweep.settings.iter().flat_map(|setting| &setting.points).map(|point| point.failed).sum();
+    let points = sweep.settings.iter().flat_map(|setting| &setting.points);
+    let failed = points.fold(0, |sum: u64, point| sum.saturating_add(point.failed));
     if failed > 0 {
         push_line(&mut out, &format!("failed requests: {failed}; the file says in which runs"));
     }
@@ -117,7 +118,7 @@ fn table(sweep: &Sweep) -> String {
     render(&headings.map(str::to_owned), &rows, 3)
 }
 
-fn names(setting: &Setting) -> (String, String) {
+pub(crate) fn names(setting: &Setting) -> (String, String) {
     match &setting.change {
         Some(change) => (change.factor.clone(), change.value.clone()),
         None if setting.again => ("base again".to_owned(), "(A/A)".to_owned()),
@@ -126,11 +127,11 @@ fn names(setting: &Setting) -> (String, String) {
 }
 
 /// Three decimals: the differences looked for are of some per cent.
-fn interval(ratio: Option<&PairedRatio>) -> String {
+pub(crate) fn interval(ratio: Option<&PairedRatio>) -> String {
     ratio.map_or_else(String::new, |ratio| format!("{:.3} ({:.3} to {:.3})", ratio.ratio, ratio.low, ratio.high))
 }
 
-fn verdict(setting: &Setting) -> &'static str {
+pub(crate) fn verdict(setting: &Setting) -> &'static str {
     match (setting.real, setting.cpu) {
         (Some(true), Some(ratio)) if ratio.ratio < 1.0 => "cheaper",
         (Some(true), Some(_)) => "dearer",
@@ -140,7 +141,7 @@ fn verdict(setting: &Setting) -> &'static str {
     }
 }
 
-fn best_line(sweep: &Sweep, best: &Best) -> String {
+pub(crate) fn best_line(sweep: &Sweep, best: &Best) -> String {
     let Some(ratio) = &best.cpu else {
         return format!("{}: keep {}: nothing tried is really cheaper", best.factor, best.base);
     };

@@ -1,0 +1,65 @@
+//! Any result file: which kind it is, read by what it says itself.
+
+use std::path::Path;
+
+use crate::bench::{self, Bench};
+use crate::reader::{self, ReadError, Schema};
+use crate::run::{self, Run};
+use crate::sweep::{self, Sweep};
+
+/// What a reader of any document calls for.
+const KNOWN: &str = "zapring.run, zapring.bench or zapring.sweep";
+
+/// One result file of any kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Document {
+    /// One load run.
+    Run(Box<Run>),
+    /// Several runs made in one go.
+    Bench(Box<Bench>),
+    /// Settings of an engine against a base.
+    Sweep(Box<Sweep>),
+}
+
+impl Document {
+    /// Reads a result file of any kind.
+    ///
+    /// # Errors
+    /// [`ReadError`]: missing, truncated, broken, an unknown schema, or a newer major version.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        Self::parse(&reader::bytes(path)?, &path.display().to_string())
+    }
+
+    /// Parses a document from JSON text; `input` names it in errors.
+    ///
+    /// # Errors
+    /// As [`Document::read`], without `Io`.
+    pub fn parse(bytes: &[u8], input: &str) -> Result<Self, ReadError> {
+        let schema = reader::schema_of(bytes, input)?;
+        if schema == run::SCHEMA.name {
+            reader::parse(bytes, run::SCHEMA, input).map(|run| Self::Run(Box::new(run)))
+        } else if schema == bench::SCHEMA.name {
+            reader::parse(bytes, bench::SCHEMA, input).map(|bench| Self::Bench(Box::new(bench)))
+        } else if schema == sweep::SCHEMA.name {
+            reader::parse(bytes, sweep::SCHEMA, input).map(|sweep| Self::Sweep(Box::new(sweep)))
+        } else {
+            Err(ReadError::WrongSchema { input: input.to_owned(), found: schema, expected: KNOWN })
+        }
+    }
+
+    /// A note when a newer version wrote the file, so that something in it was not understood; `input` names it.
+    #[must_use]
+    pub fn newer_minor(&self, input: &str) -> Option<String> {
+        let (known, major, minor) = match self {
+            Self::Run(run) => (run::SCHEMA, run.schema_major, run.schema_minor),
+            Self::Bench(bench) => (bench::SCHEMA, bench.schema_major, bench.schema_minor),
+            Self::Sweep(sweep) => (sweep::SCHEMA, sweep.schema_major, sweep.schema_minor),
+        };
+        let Schema { name, major: known_major, minor: known_minor } = known;
+        (major == known_major && minor > known_minor).then(|| {
+            format!(
+                "{input} is version {major}.{minor} of {name}; this build knows {known_major}.{known_minor} and shows no more than that"
+            )
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! One line per run with one heading: for spreadsheets and scripts. Units are in the names, times are whole nanoseconds, and what is
+//! not known is empty.
+
+use crate::latency::Distribution;
+use crate::report::escape;
+use crate::report::rows::{Kind, NamedDocument, Row};
+use crate::requests::Outcome;
+use crate::run::Run;
+use crate::usage::ServerBlock;
+
+type Cell = fn(&Row<'_>) -> String;
+
+/// The columns in order. New ones are added at the end of their group; a script should go by name.
+const COLUMNS: [(&str, Cell); 64] = [
+    ("file", |row| escape::csv(row.file)),
+    ("schema", |row| {
+        match row.kind {
+            Kind::Run(_) => "zapring.run",
+            Kind::Point { .. } => "zapring.sweep",
+        }
+        .to_owned()
+    }),
+    ("run_id", |row| escape::csv(run(row).map_or_else(|| sweep_id(row), |run| run.run_id.as_str()))),
+    ("started_at", |row| of_run(row, |run| escape::csv(&run.started_at))),
+    ("setting", |row| escape::csv(&setting(row))),
+    ("round", |row| match row.kind {
+        Kind::Run(_) => String::new(),
+        Kind::Point { point, .. } => point.round.to_string(),
+    }),
+    ("wire", |row| escape::csv(row.wire())),
+    ("url", |row| of_run(row, |run| escape::csv(&run.config.url))),
+    ("method", |row| of_run(row, |run| escape::csv(&run.config.method))),
+    ("mode", |row| of_run(row, |run| mode(run).to_owned())),
+    ("placement", |row| row.placement().word().to_owned()),
+    ("loader_engine", |row| match row.kind {
+        Kind::Run(run) => escape::csv(&run.config.engine.name),
+        Kind::Point { sweep, .. } => escape::csv(&sweep.loader_engine),
+    }),
+    ("connections", |row| row.connections().to_string()),
+    ("threads", |row| of_run(row, |run| run.config.threads.to_string())),
+    ("pipeline", |row| of_run(row, |run| run.config.pipeline.to_string())),
+    ("asked_per_s", |row| maybe(run(row).and_then(|run| run.config.rate_per_s))),
+    ("elapsed_ns", |row| of_run(row, |run| run.elapsed_ns.to_string())),
+    ("planned", |row| of_run(row, |run| run.requests.planned.to_string())),
+    ("sent", |row| of_run(row, |run| run.requests.sent.to_string())),
+    ("ok", |row| row.point().ok.to_string()),
+    ("failed", |row| row.point().failed.to_string()),
+    ("bad_status", |row| outcome(row, Outcome::BadStatus)),
+    ("bad_body", |row| outcome(row, Outcome::BadBody)),
+    ("connect", |row| outcome(row, Outcome::Connect)),
+    ("reset", |row| outcome(row, Outcome::Reset)),
+    ("timeout", |row| outcome(row, Outcome::Timeout)),
+    ("protocol", |row| outcome(row, Outcome::Protocol)),
+    ("unfinished", |row| outcome(row, Outcome::Unfinished)),
+    ("not_sent", |row| outcome(row, Outcome::NotSent)),
+    ("planned_per_s", |row| maybe(run(row).and_then(|run| run.rates.planned_per_s))),
+    ("sent_per_s", |row| maybe(run(row).and_then(|run| run.rates.sent_per_s))),
+    ("done_per_s", |row| maybe(run(row).and_then(|run| run.rates.done_per_s))),
+    ("ok_per_s", |row| maybe(row.point().ok_per_s)),
+    ("sent_bytes", |row| of_run(row, |run| run.bytes.sent.to_string())),
+    ("received_bytes", |row| of_run(row, |run| run.bytes.received.to_string())),
+    ("body_received_bytes", |row| of_run(row, |run| run.bytes.body_received.to_string())),
+    ("latency_min_ns", |row| latency(row, |latency| latency.min_ns)),
+    ("latency_mean_ns", |row| latency(row, |latency| latency.mean_ns)),
+    ("latency_stddev_ns", |row| latency(row, |latency| latency.stddev_ns)),
+    ("latency_p50_ns", |row| maybe(row.point().p50_ns)),
+    ("latency_p90_ns", |row| latency(row, |latency| latency.p90_ns)),
+    ("latency_p95_ns", |row| latency(row, |latency| latency.p95_ns)),
+    ("latency_p99_ns", |row| maybe(row.point().p99_ns)),
+    ("latency_p99_9_ns", |row| latency(row, |latency| latency.p99_9_ns)),
+    ("latency_p99_99_ns", |row| latency(row, |latency| latency.p99_99_ns)),
+    ("latency_max_ns", |row| latency(row, |latency| latency.max_ns)),
+    ("service_time_p50_ns", |row| part(row, |run| run.service_time.as_ref(), |part| part.p50_ns)),
+    ("service_time_p99_ns", |row| part(row, |run| run.service_time.as_ref(), |part| part.p99_ns)),
+    ("conn_wait_p99_ns", |row| part(row, |run| run.conn_wait.as_ref(), |part| part.p99_ns)),
+    ("send_lag_p99_ns", |row| part(row, |run| run.send_lag.as_ref(), |part| part.p99_ns)),
+    ("late", |row| maybe(run(row).and_then(|run| run.late))),
+    ("reconnects", |row| of_run(row, |run| run.reconnects.to_string())),
+    ("server_cpu_ns_per_request", |row| maybe(row.point().server_cpu_ns_per_request)),
+    ("server_core_busy_ns_per_request", |row| maybe(row.point().server_core_busy_ns_per_request)),
+    ("server_busiest_core_share", |row| share(server(row).and_then(ServerBlock::busiest_core))),
+    ("server_rss_end_bytes", |row| maybe(server(row).map(|server| server.rss_end_bytes))),
+    ("server_rss_peak_bytes", |row| maybe(server(row).map(|server| server.rss_peak_bytes))),
+    ("loader_cpu_ns_per_request", |row| maybe(row.point().loader_cpu_ns_per_request)),
+    ("loader_core_busy_ns_per_request", |row| maybe(row.point().loader_core_busy_ns_per_request)),
+    ("loader_busiest_core_share", |row| share(run(row).and_then(|run| run.loader.busiest_core()))),
+    ("loader_rss_peak_bytes", |row| maybe(run(row).and_then(|run| run.loader.rss_peak_bytes))),
+    ("interrupted", |row| of_run(row, |run| run.interrupted.to_string())),
+    ("doubts", |row| of_run(row, doubts)),
+    ("error_sample", |row| of_run(row, |run| escape::csv(&error_sample(run)))),
+];
+
+/// The runs of all documents, in the order given, below one heading. Lines end in a newline.
+#[must_use]
+pub fn text(documents: &[NamedDocument]) -> String {
+    let mut out = COLUMNS.map(|(name, _)| name).join(",");
+    out.push('\n');
+    for row in documents.iter().flat_map(NamedDocument::rows) {
+        out.push_str(&COLUMNS.map(|(_, cell)| cell(&row)).join(","));
+        out.push('\n');
+    }
+    out
+}
+
+fn run<'a>(row: &Row<'a>) -> Option<&'a Run> {
+    row.run()
+}
+
+fn server<'a>(row: &Row<'a>) -> Option<&'a ServerBlock> {
+    row.run()?.server.as_ref()
+}
+
+fn sweep_id<'a>(row: &Row<'a>) -> &'a str {
+    match row.kind {
+        Kind::Run(run) => &run.run_id,
+        Kind::Point { sweep, .. } => &sweep.run_id,
+    }
+}
+
+fn of_run(row: &Row<'_>, cell: impl FnOnce(&Run) -> String) -> String {
+    row.run().map(cell).unwrap_or_default()
+}
+
+fn maybe(figure: Option<impl ToString>) -> String {
+    figure.map_or_else(String::new, |figure| figure.to_string())
+}
+
+fn share(share: Option<f64>) -> String {
+    share.map_or_else(String::new, |share| format!("{share:.4}"))
+}
+
+fn latency(row: &Row<'_>, figure: fn(&Distribution) -> Option<u64>) -> String {
+    maybe(row.run().and_then(|run| figure(&run.latency)))
+}
+
+fn part(row: &Row<'_>, of: fn(&Run) -> Option<&Distribution>, figure: fn(&Distribution) -> Option<u64>) -> String {
+    maybe(row.run().and_then(of).and_then(figure))
+}
+
+fn outcome(row: &Row<'_>, outcome: Outcome) -> String {
+    of_run(row, |run| run.requests.count(outcome).to_string())
+}
+
+const fn mode(run: &Run) -> &'static str {
+    match run.mode {
+        crate::config::Mode::ClosedLoop => "closed_loop",
+        crate::config::Mode::OpenLoop => "open_loop",
+    }
+}
+
+fn setting(row: &Row<'_>) -> String {
+    let Kind::Point { sweep, setting, .. } = row.kind else { return String::new() };
+    let Some(setting) = sweep.settings.get(setting) else { return String::new() };
+    match &setting.change {
+        Some(change) => format!("{}={}", change.factor, change.value),
+        None if setting.again => "base again".to_owned(),
+        None => "base".to_owned(),
+    }
+}
+
+/// Keys of the doubts, the fatal ones with a mark.
+fn doubts(run: &Run) -> String {
+    let key = |doubt: &crate::validity::Validity| {
+        if doubt.fatal { format!("{}!", doubt.code.key()) } else { doubt.code.key().to_owned() }
+    };
+    run.validity.iter().map(key).collect::<Vec<_>>().join(" ")
+}
+
+/// The first message of the first kind of failure.
+fn error_sample(run: &Run) -> String {
+    run.error_samples.iter().next().map_or_else(String::new, |(outcome, sample)| format!("{outcome}: {sample}"))
+}
