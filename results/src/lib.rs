@@ -8,7 +8,9 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod bootstrap;
 pub mod bytes;
+pub mod compare;
 pub mod config;
 pub mod cores;
 pub mod document;
@@ -16,6 +18,7 @@ pub mod environment;
 pub mod exit_code;
 pub mod histogram;
 pub mod latency;
+pub mod likeness;
 pub mod limits;
 pub mod output;
 pub mod rates;

@@ -21,3 +21,12 @@ pub const LATE_NS: u64 = 1_000_000;
 
 /// Most characters kept of one error sample, so that a peer cannot grow the run file.
 pub const MAX_SAMPLE_CHARS: usize = 400;
+
+/// Runs that each side of a comparison needs: with fewer, no difference can be told from noise.
+pub const MIN_RUNS: usize = 5;
+
+/// Resamples of a bootstrap. With five runs a side 0.1 % is cut off at each end: ten of these.
+pub const RESAMPLES: usize = 10_000;
+
+/// A ratio closer to 1 than this share is no difference unless asked otherwise: two benches of the same program differ by some percent.
+pub const NOISE_THRESHOLD: f64 = 0.05;

@@ -52,7 +52,7 @@ impl PairedRatio {
 }
 
 /// The 97.5th percentile of Student's distribution: the normal one, corrected by the Cornish-Fisher expansion to third order.
-fn student(freedom: f64) -> f64 {
+pub(crate) fn student(freedom: f64) -> f64 {
     let [z3, z5, z7] = [3, 5, 7].map(|power| Z.powi(power));
     Z + (z3 + Z) / (4.0 * freedom)
         + (5.0 * z5 + 16.0 * z3 + 3.0 * Z) / (96.0 * freedom.powi(2))

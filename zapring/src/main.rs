@@ -6,6 +6,7 @@
 
 mod bench;
 mod census;
+mod compare;
 mod document;
 mod engine_args;
 mod failure;
@@ -34,8 +35,8 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 ok, 2 usage, 10 requests failed, 11 not trusted, 30 io_uring unsupported, 31 permission, 32 address,
-50 result not written, 51 result not read, 130 interrupted; 1 is a bug.";
+Exit codes: 0 ok, 2 usage, 10 requests failed, 11 not trusted, 20 regressed, 21 inconclusive, 22 not comparable,
+30 io_uring unsupported, 31 permission, 32 address, 50 result not written, 51 result not read, 130 interrupted; 1 is a bug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -49,6 +50,8 @@ enum Command {
     Sweep(Box<sweep::Args>),
     /// Make reports from result files
     Report(report::Args),
+    /// Compare two sets of runs: improved, same, regressed, inconclusive or not comparable
+    Compare(compare::Args),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Compare(args) => compare::run(&args),
     };
     match ended {
         Ok(code) => code.into(),

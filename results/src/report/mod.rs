@@ -1,6 +1,7 @@
 //! Text made from result files. Every report comes from the file alone, so that it can be made again.
 
 pub mod bench;
+pub mod compare;
 pub mod csv;
 pub mod escape;
 mod heading;

@@ -1,5 +1,7 @@
 //! Fixed runs and benches for the tests: no clock, no chance, the same on every machine.
 
+#![allow(dead_code, reason = "each test file uses its part of it")]
+
 use results::{
     Bench, BenchRow, Config, CoreBusy, CoreRow, Distribution, EngineConfig, Environment, FloorConfig, Histogram,
     LoaderBlock, Outcome, Placement, Run, ServerBlock, Spread, Sweep, Validity, ValidityCode, Warmup,
