@@ -30,3 +30,9 @@ pub const RESAMPLES: usize = 10_000;
 
 /// A ratio closer to 1 than this share is no difference unless asked otherwise: two benches of the same program differ by some percent.
 pub const NOISE_THRESHOLD: f64 = 0.05;
+
+/// Most curves in one chart: as many as there are colours.
+pub const MAX_CHART_CURVES: usize = 7;
+
+/// Most bars or intervals in one chart: more cannot be read.
+pub const MAX_CHART_BARS: usize = 64;

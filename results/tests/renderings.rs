@@ -45,6 +45,30 @@ fn hgrm() {
 }
 
 #[test]
+fn html() {
+    insta::assert_snapshot!(report::html::text(&[named("bench-split-1.1.json")]));
+}
+
+/// One file, nothing fetched, nothing run, and nothing of a peer's left as markup.
+#[test]
+fn a_page_needs_nothing_else_and_runs_nothing() {
+    let page = report::html::text(&all());
+    for word in ["<script", "<img", "<link", "@import", "url(", "src=\"", "href", "onerror=\"", "\u{1b}"] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    for chart in [
+        "Requests per second by connections",
+        "Latency by percentile: zap",
+        "Load of each core",
+        "Cost of each setting",
+    ] {
+        assert!(page.contains(chart), "{chart}");
+    }
+    assert!(!page.contains("NaN") && !page.contains(">inf"));
+}
+
+#[test]
 fn text_of_several_files_names_them() {
     let text = report::text(&all(), Detail::Usual);
     for name in ["run-1.0.json:\n", "\nbench-1.1.json:\n", "\nsweep-1.0.json:\n"] {
@@ -124,6 +148,7 @@ fn every_report(document: Document) {
     let _ = report::text(&documents, Detail::Full);
     let _ = report::markdown::text(&documents);
     let _ = report::csv::text(&documents);
+    let _ = report::html::text(&documents);
     if let Ok(merged) = report::hgrm::merged(documents[0].runs()) {
         let _ = report::hgrm::text(&merged);
     }

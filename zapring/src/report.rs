@@ -1,4 +1,4 @@
-//! `zapring report`: result files as text, Markdown, CSV and percentile files.
+//! `zapring report`: result files as text, Markdown, CSV, percentile files and pages.
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// The latency distribution as HdrHistogram's percentile text in milliseconds; several runs become one if they are alike
     #[arg(long, value_name = "PATH")]
     hgrm: Option<PathBuf>,
+    /// One page with charts that needs nothing else
+    #[arg(long, value_name = "PATH")]
+    html: Option<PathBuf>,
     /// In text: more percentiles and the whole latency distribution
     #[arg(short = 'L', long)]
     latency: bool,
@@ -39,7 +42,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage("only one output can go to standard output".to_owned()));
     }
     let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
-    let (markdown, csv, hgrm) = (open(&args.markdown)?, open(&args.csv)?, open(&args.hgrm)?);
+    let (markdown, csv) = (open(&args.markdown)?, open(&args.csv)?);
+    let (hgrm, html) = (open(&args.hgrm)?, open(&args.html)?);
     let documents = read(args)?;
     if args.outputs().next().is_none() {
         let detail = if args.latency { Detail::Full } else { Detail::Usual };
@@ -54,12 +58,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if let Some(output) = hgrm {
         output.write_text(&percentiles(&documents)?)?;
     }
+    if let Some(output) = html {
+        output.write_text(&report::html::text(&documents))?;
+    }
     Ok(ExitCode::Ok)
 }
 
 impl Args {
     fn outputs(&self) -> impl Iterator<Item = &Path> {
-        [&self.markdown, &self.csv, &self.hgrm].into_iter().filter_map(|path| path.as_deref())
+        [&self.markdown, &self.csv, &self.hgrm, &self.html].into_iter().filter_map(|path| path.as_deref())
     }
 }
 

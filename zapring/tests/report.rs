@@ -37,12 +37,13 @@ fn text_of_every_kind_of_file() {
 fn several_outputs_at_once_and_one_of_them_to_standard_output() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = |name: &str| folder.path().join(name).display().to_string();
-    let (csv, markdown) = (file("out.csv"), file("out.md"));
+    let (csv, markdown, html) = (file("out.csv"), file("out.md"), file("out.html"));
     let files = [fixture("run-1.0.json"), fixture("sweep-1.0.json")];
-    let (code, out, err) = report(&["--csv", &csv, "--markdown", &markdown, "--hgrm", "-"], &files);
+    let (code, out, err) = report(&["--csv", &csv, "--markdown", &markdown, "--html", &html, "--hgrm", "-"], &files);
     assert_eq!((code, err.as_str()), (Some(0), ""));
     assert!(out.starts_with("       Value     Percentile TotalCount 1/(1-Percentile)\n\n"), "{out}");
     assert_eq!(fs::read_to_string(csv).expect("written").lines().count(), 1 + 1 + 30);
+    assert!(fs::read_to_string(html).expect("written").starts_with("<!doctype html>"));
     assert!(fs::read_to_string(markdown).expect("written").contains("| base again | (A/A) |"));
 }
 

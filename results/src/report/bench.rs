@@ -27,8 +27,8 @@ pub fn text(bench: &Bench) -> String {
             "CPU: time of the process's threads; busy: time its cores were busy with anything, interrupts included"
         },
     );
-    for wire in wires(bench) {
-        push_line(&mut out, &limit(bench, wire));
+    for limit in limits(bench) {
+        push_line(&mut out, &limit);
     }
     for row in &bench.rows {
         failures(&mut out, row);
@@ -169,6 +169,11 @@ fn wires(bench: &Bench) -> Vec<&str> {
         }
     }
     wires
+}
+
+/// Which side was full, a line per wire.
+pub(crate) fn limits(bench: &Bench) -> Vec<String> {
+    wires(bench).into_iter().map(|wire| limit(bench, wire)).collect()
 }
 
 /// Which side was full in the wire's fastest run.

@@ -1,11 +1,14 @@
 //! Text made from result files. Every report comes from the file alone, so that it can be made again.
 
 pub mod bench;
+pub mod chart;
+pub mod charts;
 pub mod compare;
 pub mod csv;
 pub mod escape;
 mod heading;
 pub mod hgrm;
+pub mod html;
 pub mod load;
 pub mod markdown;
 pub mod number;

@@ -1,0 +1,212 @@
+//! One page that needs nothing else: no network, no script. For a laptop and for paper, light and dark.
+
+use crate::config::Mode;
+use crate::cores::ranges;
+use crate::document::Document;
+use crate::environment::Environment;
+use crate::report::bench;
+use crate::report::chart::{COLOURS, GRID, INK, PAPER};
+use crate::report::charts;
+use crate::report::escape::html as escaped;
+use crate::report::load::{Detail, options, percent};
+use crate::report::number::significant;
+use crate::report::rows::NamedDocument;
+use crate::report::{load, sweep};
+use crate::run::Run;
+use crate::saturation::saturation;
+use crate::sweep::Sweep;
+use crate::validity::Validity;
+
+/// The style sheet. Charts have colours of their own on paper and in the light; [`dark_colours`] replaces them in the dark.
+const STYLE: &str = include_str!("page.css");
+
+/// The colours of [`COLOURS`] on a dark ground.
+const DARK: [&str; 7] = ["#4ea8e6", "#ff8f4d", "#3fd0a4", "#e6a1c8", "#f5bf4f", "#8fd0f5", "#a0a6ad"];
+
+/// The page, ending in a newline.
+#[must_use]
+pub fn text(documents: &[NamedDocument]) -> String {
+    let sections: String = documents.iter().map(section).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>zapring report</title>\n<style>\n{STYLE}{}</style>\n</head>\n<body>\n<main>\n{sections}</main>\n</body>\n</html>\n",
+        chart_colours()
+    )
+}
+
+/// Rules that tell curves apart without colour, and recolour charts in the dark.
+fn chart_colours() -> String {
+    let dashes = ["none", "22 10", "6 10", "30 10 6 10", "14 8", "2 8", "40 12"];
+    let mut light = String::new();
+    let mut dark = String::new();
+    for ((colour, dash), night) in COLOURS.iter().zip(dashes).zip(DARK) {
+        let day = hex(*colour);
+        if dash != "none" {
+            light.push_str(&format!("polyline[stroke=\"{day}\"]{{stroke-dasharray:{dash}}}\n"));
+        }
+        dark.push_str(&format!("[stroke=\"{day}\"]{{stroke:{night}}} [fill=\"{day}\"]{{fill:{night}}}\n"));
+    }
+    for (day, night) in [(INK, "#d6dde4"), (GRID, "#363d45"), (PAPER, "#1b2026")] {
+        let day = hex(day);
+        dark.push_str(&format!("[stroke=\"{day}\"]{{stroke:{night}}} [fill=\"{day}\"]{{fill:{night}}}\n"));
+    }
+    format!("{light}@media screen and (prefers-color-scheme:dark){{\n{dark}}}\n")
+}
+
+fn hex(colour: plotters::style::RGBColor) -> String {
+    format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2)
+}
+
+fn section(named: &NamedDocument) -> String {
+    let (kind, started_at, environment) = match &named.document {
+        Document::Run(run) => ("load", &run.started_at, &run.environment),
+        Document::Bench(bench) => ("bench", &bench.started_at, &bench.environment),
+        Document::Sweep(sweep) => ("sweep", &sweep.started_at, &sweep.environment),
+    };
+    let mut out = format!(
+        "<section>\n<header><h1>zapring {kind}</h1><p>{} · {}</p></header>\n",
+        escaped(&named.name),
+        escaped(started_at)
+    );
+    out.push_str(&card(&named.document, environment));
+    for figure in charts::of(&named.document) {
+        out.push_str(&format!(
+            "<figure>\n<h2>{}</h2>\n{}<figcaption>{}</figcaption>\n</figure>\n",
+            escaped(&figure.title),
+            figure.svg,
+            figure.caption
+        ));
+    }
+    let text = match &named.document {
+        Document::Run(run) => load::text(run, Detail::Usual),
+        Document::Bench(document) => bench::text(document),
+        Document::Sweep(document) => sweep::text(document),
+    };
+    let lines: Vec<String> = text.lines().map(escaped).collect();
+    out.push_str(&format!("<h2>In figures</h2>\n<pre>{}</pre>\n</section>\n", lines.join("\n")));
+    out
+}
+
+/// What was found, on what, and whether to believe it.
+fn card(document: &Document, environment: &Environment) -> String {
+    let (verdicts, mut facts, doubts) = match document {
+        Document::Run(run) => (run_verdicts(run), run_facts(run), run.validity.iter().collect()),
+        Document::Bench(bench) => {
+            let mut doubts: Vec<&Validity> = bench.validity.iter().collect();
+            for doubt in bench.rows.iter().flat_map(|row| &row.run.validity) {
+                if !doubts.iter().any(|said| (said.code, said.fatal) == (doubt.code, doubt.fatal)) {
+                    doubts.push(doubt);
+                }
+            }
+            let mut facts = bench.rows.first().map_or_else(Vec::new, |row| run_facts(&row.run));
+            facts.retain(|(name, _)| !["target", "load", "loader cores", "placement"].contains(name));
+            facts.insert(0, ("server cores", ranges(&bench.server_cores)));
+            facts.insert(1, ("loader cores", ranges(&bench.loader_cores)));
+            facts.insert(2, ("placement", bench.placement.word().to_owned()));
+            (bench::limits(bench), facts, doubts)
+        }
+        Document::Sweep(sweep) => (
+            sweep.best.iter().map(|best| sweep::best_line(sweep, best)).collect(),
+            sweep_facts(sweep),
+            sweep.validity.iter().collect(),
+        ),
+    };
+    facts.extend(environment_facts(environment));
+    let verdicts: String = verdicts.iter().map(|verdict| format!("<p>{}</p>\n", escaped(verdict))).collect();
+    let facts: String =
+        facts.iter().map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(value))).collect();
+    format!(
+        "<div class=\"card\">\n<div class=\"verdict\">\n{verdicts}</div>\n<dl>\n{facts}</dl>\n{}</div>\n",
+        doubt_list(&doubts)
+    )
+}
+
+fn doubt_list(doubts: &[&Validity]) -> String {
+    if doubts.is_empty() {
+        return String::new();
+    }
+    let item = |doubt: &&Validity| {
+        let (class, word) = if doubt.fatal { ("fatal", "not trusted") } else { ("note", "note") };
+        format!(
+            "<li class=\"{class}\"><b>{word}</b> {}: {} <i>{}</i></li>\n",
+            doubt.code.key(),
+            escaped(&doubt.detail),
+            escaped(&doubt.advice)
+        )
+    };
+    format!("<ul>\n{}</ul>\n", doubts.iter().map(item).collect::<String>())
+}
+
+fn run_verdicts(run: &Run) -> Vec<String> {
+    let rate = run.rates.ok_per_s.map_or_else(|| "-".to_owned(), significant);
+    let (requests, failed) = (run.requests.planned, run.requests.failed());
+    let mut verdicts = vec![format!("{rate} requests/s answered right; {failed} of {requests} failed")];
+    let server = run.server.as_ref().and_then(crate::usage::ServerBlock::busiest_core);
+    let loader = run.loader.busiest_core();
+    let share =
+        |share: Option<f64>| share.map_or_else(|| "unknown".to_owned(), |share| format!("{} %", percent(share)));
+    let verdict = saturation(server, loader);
+    let bound = if verdict.is_lower_bound() { "; read the rate as \"at least\"" } else { "" };
+    verdicts.push(format!(
+        "{} (busiest core: server {}, loader {}){bound}",
+        verdict.word(),
+        share(server),
+        share(loader)
+    ));
+    verdicts.extend(run.interrupted.then(|| "interrupted: a partial result".to_owned()));
+    verdicts
+}
+
+fn run_facts(run: &Run) -> Vec<(&'static str, String)> {
+    let config = &run.config;
+    let load = match run.mode {
+        Mode::ClosedLoop => "closed loop: throughput test, latency not comparable".to_owned(),
+        Mode::OpenLoop => format!("open loop: {} requests/s asked", config.rate_per_s.unwrap_or(0)),
+    };
+    let target = format!("{} {}", config.method, config.url);
+    let options = options(&config.engine);
+    let mut engine = vec![config.engine.name.clone(), config.engine.flags.join(" "), options];
+    engine.retain(|part| !part.is_empty());
+    vec![
+        ("target", target.trim().to_owned()),
+        (
+            "load",
+            format!(
+                "{load}; {} connections, {} threads, pipeline {}",
+                config.connections, config.threads, config.pipeline
+            ),
+        ),
+        ("loader cores", if config.cores.is_empty() { "not pinned".to_owned() } else { ranges(&config.cores) }),
+        ("placement", config.placement.word().to_owned()),
+        ("loader engine", engine.join(", ")),
+    ]
+}
+
+fn sweep_facts(sweep: &Sweep) -> Vec<(&'static str, String)> {
+    vec![
+        ("swept", sweep.side.word().to_owned()),
+        ("load", format!("{} at {} connections, {} rounds", sweep.wire, sweep.connections, sweep.rounds)),
+        ("server", format!("{} on cores {}", sweep.server_engine, ranges(&sweep.server_cores))),
+        ("loader", format!("{} on cores {}", sweep.loader_engine, ranges(&sweep.loader_cores))),
+        ("placement", sweep.placement.word().to_owned()),
+    ]
+}
+
+fn environment_facts(environment: &Environment) -> Vec<(&'static str, String)> {
+    let unknown = || "unknown".to_owned();
+    let text = |text: &Option<String>| text.clone().unwrap_or_else(unknown);
+    let gib = |bytes: u64| format!("{} GiB", significant(bytes as f64 / f64::from(1 << 30)));
+    vec![
+        ("kernel", format!("Linux {} {}", text(&environment.kernel_release), environment.architecture)),
+        ("CPU", text(&environment.cpu_model)),
+        ("CPUs", format!("{} online, {} allowed", ranges(&environment.cpus_online), ranges(&environment.cpus_allowed))),
+        ("memory", environment.memory_bytes.map_or_else(unknown, gib)),
+        ("governor", text(&environment.governor)),
+        ("SMT", environment.smt_active.map_or_else(unknown, |on| if on { "on" } else { "off" }.to_owned())),
+        ("load average", environment.load_average.map_or_else(unknown, |load| load.map(significant).join(" "))),
+        ("zapring", environment.zapring_version.clone()),
+    ]
+}
