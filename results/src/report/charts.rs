@@ -117,6 +117,10 @@ fn percentiles(title: String, curves: &[(String, &Distribution)]) -> Option<Figu
         let unit = Unit::of_times([Some(ns.round() as u64)]);
         format!("{} {}", (ns / unit.scale).round(), unit.name)
     });
+    // Room for the legend above what lies to the left.
+    let left = all().filter(|(x, _)| *x < longest * 0.3).map(|(_, y)| y).fold(y.low, f64::max);
+    let legend = 0.05 + 0.075 * drawn.len() as f64;
+    let y = Axis { high: y.high.max(y.low + (left - y.low) / (1.0 - legend)), ..y };
     let shapes: Vec<Shape> = drawn
         .into_iter()
         .enumerate()

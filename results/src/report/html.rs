@@ -37,7 +37,7 @@ pub fn text(documents: &[NamedDocument]) -> String {
     )
 }
 
-/// Rules that tell curves apart without colour, and recolour charts in the dark.
+/// Rules that tell curves (the lines of width 4) apart without colour, and recolour charts in the dark.
 fn chart_colours() -> String {
     let dashes = ["none", "22 10", "6 10", "30 10 6 10", "14 8", "2 8", "40 12"];
     let mut light = String::new();
@@ -45,7 +45,7 @@ fn chart_colours() -> String {
     for ((colour, dash), night) in COLOURS.iter().zip(dashes).zip(DARK) {
         let day = hex(*colour);
         if dash != "none" {
-            light.push_str(&format!("polyline[stroke=\"{day}\"]{{stroke-dasharray:{dash}}}\n"));
+            light.push_str(&format!("polyline[stroke=\"{day}\"][stroke-width=\"4\"]{{stroke-dasharray:{dash}}}\n"));
         }
         dark.push_str(&format!("[stroke=\"{day}\"]{{stroke:{night}}} [fill=\"{day}\"]{{fill:{night}}}\n"));
     }
