@@ -24,7 +24,7 @@ pub struct Difference {
 type Fact = fn(&Run) -> String;
 
 /// Facts of the configuration and of the environment, by name.
-pub const FACTS: [(&str, Fact); 33] = [
+pub const FACTS: [(&str, Fact); 35] = [
     ("wire", |run| run.config.wire.clone()),
     ("target", |run| target(&run.config.url)),
     ("mode", |run| match run.mode {
@@ -36,6 +36,8 @@ pub const FACTS: [(&str, Fact); 33] = [
     ("cores", |run| ranges(&run.config.cores)),
     ("server_cores", |run| run.server.as_ref().map_or_else(String::new, |server| cores(&server.core_busy))),
     ("rate_per_s", |run| maybe(run.config.rate_per_s)),
+    ("requests_per_conn", |run| maybe(run.config.requests_per_conn)),
+    ("connect_rate_per_s", |run| maybe(run.config.connect_rate_per_s)),
     ("pipeline", |run| run.config.pipeline.to_string()),
     ("requests", |run| maybe(run.config.requests)),
     ("duration", |run| run.config.duration_ns.map_or_else(none, time)),
