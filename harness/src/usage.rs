@@ -83,6 +83,7 @@ impl CoreTicks {
             window_ns,
             busy_ns: self.busy.saturating_sub(start.busy).saturating_mul(tick_ns),
             steal_ns: self.steal.saturating_sub(start.steal).saturating_mul(tick_ns),
+            ..CoreBusy::default()
         }
     }
 }

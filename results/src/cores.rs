@@ -14,6 +14,12 @@ pub struct CoreBusy {
     pub busy_ns: u64,
     /// Time the hypervisor gave to others.
     pub steal_ns: u64,
+    /// The part of the busy time that was interrupts (irq and softirq). Null before it was recorded, as the next one. Since version 1.1.
+    #[serde(default)]
+    pub interrupt_ns: Option<u64>,
+    /// CPU time of the watched process on this core: of its threads that may run nowhere else, and of all that may run on several.
+    #[serde(default)]
+    pub own_ns: Option<u64>,
 }
 
 impl CoreBusy {
@@ -85,7 +91,7 @@ mod tests {
 
     #[test]
     fn shares() {
-        let core = |busy_ns| CoreBusy { core: 0, window_ns: 1000, busy_ns, steal_ns: 0 };
+        let core = |busy_ns| CoreBusy { window_ns: 1000, busy_ns, ..CoreBusy::default() };
         assert_eq!(core(250).share(), Some(0.25));
         assert_eq!(core(1010).share(), Some(1.0));
         assert_eq!(CoreBusy::default().share(), None);

@@ -36,3 +36,9 @@ pub const MAX_CHART_CURVES: usize = 7;
 
 /// Most bars or intervals in one chart: more cannot be read.
 pub const MAX_CHART_BARS: usize = 64;
+
+/// Shortest window that is judged, in nanoseconds: ten of the longest ticks in which the kernel counts a core's time.
+pub const MIN_VERDICT_NS: u64 = 10 * TICK_NS;
+
+/// The longest tick in which a kernel counts a core's time, in nanoseconds (`USER_HZ` of `/proc/stat` is 100 everywhere).
+pub const TICK_NS: u64 = 10_000_000;

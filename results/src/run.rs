@@ -13,6 +13,7 @@ use crate::config::{Config, Mode};
 use crate::cores::CoreRow;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
+use crate::host::HostBlock;
 use crate::latency::Distribution;
 use crate::limits::MAX_SAMPLE_CHARS;
 use crate::rates::Rates;
@@ -20,6 +21,7 @@ use crate::reader::{self, ReadError, Schema};
 use crate::requests::{Outcome, Requests};
 use crate::usage::{LoaderBlock, ServerBlock};
 use crate::validity::{Validity, ValidityCode};
+use crate::verdict::VerdictBlock;
 use crate::warmup::Warmup;
 
 /// Name and version of the run file written by this build.
@@ -86,6 +88,12 @@ pub struct Run {
     pub loader: LoaderBlock,
     /// The server's cost, where it could be watched.
     pub server: Option<ServerBlock>,
+    /// What the host counted over the measured part; null where it was not sampled. Since version 1.1, as the next one.
+    #[serde(default)]
+    pub host: Option<HostBlock>,
+    /// What limited the run.
+    #[serde(default)]
+    pub verdict: Option<VerdictBlock>,
     /// Reasons to doubt the figures.
     pub validity: Vec<Validity>,
 }
@@ -118,12 +126,13 @@ impl Run {
         self.error_samples.entry(outcome).or_insert_with(|| message.chars().take(MAX_SAMPLE_CHARS).collect());
     }
 
-    /// Fills what follows from the rest: rates, per-request figures of both sides, and the doubts that can be seen from the file
+    /// Fills what follows from the rest: rates, per-request figures of both sides, the verdict, and the doubts that can be seen from the file
     /// itself (sums that disagree, failures of the warm-up, spinning, shared cores). Call once, last.
     pub fn conclude(&mut self) {
         self.rates = Rates::of(&self.requests, self.elapsed_ns);
         self.loader = std::mem::take(&mut self.loader).per_request(self.requests.ok);
         self.server = self.server.take().map(|server| server.per_request(self.requests.ok));
+        self.verdict = Some(VerdictBlock::of(self));
         if let Err(mismatch) = self.requests.adds_up() {
             self.validity.push(Validity::fatal(ValidityCode::SumsDisagree, mismatch.to_string()));
         }
@@ -190,6 +199,8 @@ impl Default for Run {
             cores: Vec::new(),
             loader: LoaderBlock::default(),
             server: None,
+            host: None,
+            verdict: None,
             validity: Vec::new(),
         }
     }

@@ -4,6 +4,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::cores::{CoreBusy, busiest_share};
 
+/// How often the threads of a process left their CPUs (`getrusage(2)` calls them so).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ContextSwitches {
+    /// They waited for something.
+    pub voluntary: u64,
+    /// Something else had to run.
+    pub involuntary: u64,
+}
+
+/// What CPU quotas of a process's control groups took from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Throttling {
+    /// Periods in which a group had used up its quota.
+    pub periods: u64,
+    /// Time its CPUs stood still for that, summed over the CPUs.
+    pub throttled_ns: u64,
+}
+
 /// The server process, watched over exactly the measured window.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ServerBlock {
@@ -25,6 +43,12 @@ pub struct ServerBlock {
     pub rss_end_bytes: u64,
     /// Most resident memory: since the window began where the kernel lets the mark be reset, else since the process began.
     pub rss_peak_bytes: u64,
+    /// Context switches of its threads; null where the kernel does not tell. Since version 1.1, as the next one.
+    #[serde(default)]
+    pub context_switches: Option<ContextSwitches>,
+    /// What its CPU quota took; null where no group of it can have one.
+    #[serde(default)]
+    pub throttling: Option<Throttling>,
 }
 
 impl ServerBlock {
@@ -64,6 +88,12 @@ pub struct LoaderBlock {
     pub sqes: Option<u64>,
     /// Completions taken.
     pub cqes: Option<u64>,
+    /// Context switches of its threads; null where the kernel does not tell. Since version 1.1, as the next one.
+    #[serde(default)]
+    pub context_switches: Option<ContextSwitches>,
+    /// What its CPU quota took; null where no group of it can have one.
+    #[serde(default)]
+    pub throttling: Option<Throttling>,
 }
 
 impl LoaderBlock {
@@ -95,6 +125,8 @@ impl From<ServerBlock> for LoaderBlock {
             enters: None,
             sqes: None,
             cqes: None,
+            context_switches: watched.context_switches,
+            throttling: watched.throttling,
         }
     }
 }
@@ -117,7 +149,7 @@ mod tests {
 
     #[test]
     fn per_request_rounds_and_knows_nothing_without_requests() {
-        let busy = |core, busy_ns| CoreBusy { core, window_ns: 1000, busy_ns, steal_ns: 0 };
+        let busy = |core, busy_ns| CoreBusy { core, window_ns: 1000, busy_ns, ..CoreBusy::default() };
         let block = ServerBlock { cpu_ns: 11, core_busy: vec![busy(0, 10), busy(1, 20)], ..ServerBlock::default() };
         let filled = block.clone().per_request(4);
         assert_eq!((filled.cpu_ns_per_request, filled.core_busy_ns_per_request), (Some(3), Some(8)));

@@ -1,4 +1,4 @@
-//! The text of a bench: one table, and one line per wire saying which side was full.
+//! The text of a bench: one table, and one line per wire saying what limited it.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use crate::report::load::{options, percent};
 use crate::report::number::{Unit, or_dash};
 use crate::report::table::render;
 use crate::requests::Outcome;
-use crate::saturation::saturation;
 use crate::spread::Spread;
 use crate::validity::Validity;
+use crate::verdict::{Verdict, VerdictBlock};
 
 /// The report of a bench, ending in a newline.
 #[must_use]
@@ -176,29 +176,18 @@ pub(crate) fn limits(bench: &Bench) -> Vec<String> {
     wires(bench).into_iter().map(|wire| limit(bench, wire)).collect()
 }
 
-/// Which side was full in the wire's fastest run.
+/// What limited the wire's fastest run.
 fn limit(bench: &Bench, wire: &str) -> String {
     let rate = |row: &BenchRow| row.run.rates.ok_per_s.unwrap_or(0.0);
     let rows = bench.rows.iter().filter(|row| row.wire == wire);
     let fastest = rows.reduce(|best, row| if rate(row) > rate(best) { row } else { best });
     let Some(row) = fastest else { return format!("{wire}: no run") };
-    if row.run.config.placement == Placement::Paired {
+    // Files before version 1.1 have no verdict, and most of what it is made from.
+    let verdict = row.run.verdict.clone().unwrap_or_else(|| VerdictBlock::of(&row.run));
+    if row.run.config.placement == Placement::Paired && verdict.word != Verdict::Starved {
         return together(row);
     }
-    let server = row.run.server.as_ref().and_then(crate::usage::ServerBlock::busiest_core);
-    let loader = row.run.loader.busiest_core();
-    let share =
-        |share: Option<f64>| share.map_or_else(|| "unknown".to_owned(), |share| format!("{} %", percent(share)));
-    let verdict = saturation(server, loader);
-    let bound = if verdict.is_lower_bound() { "; read the rate as \"at least\"" } else { "" };
-    let shared = if row.run.config.placement == Placement::Shared { "; both share a core" } else { "" };
-    format!(
-        "{wire} at {} connections: {} (busiest core: server {}, loader {}){bound}{shared}",
-        row.connections,
-        verdict.word(),
-        share(server),
-        share(loader)
-    )
+    format!("{wire} at {} connections: {}", row.connections, verdict.line())
 }
 
 /// Neither side can be called full where both take turns on every core: only the cores can.

@@ -8,14 +8,14 @@ use crate::report::bench;
 use crate::report::chart::{COLOURS, GRID, INK, PAPER};
 use crate::report::charts;
 use crate::report::escape::html as escaped;
-use crate::report::load::{Detail, options, percent};
+use crate::report::load::{Detail, options};
 use crate::report::number::significant;
 use crate::report::rows::NamedDocument;
 use crate::report::{load, sweep};
 use crate::run::Run;
-use crate::saturation::saturation;
 use crate::sweep::Sweep;
 use crate::validity::Validity;
+use crate::verdict::VerdictBlock;
 
 /// The style sheet. Charts have colours of their own on paper and in the light; [`dark_colours`] replaces them in the dark.
 const STYLE: &str = include_str!("page.css");
@@ -144,18 +144,9 @@ fn run_verdicts(run: &Run) -> Vec<String> {
     let rate = run.rates.ok_per_s.map_or_else(|| "-".to_owned(), significant);
     let (requests, failed) = (run.requests.planned, run.requests.failed());
     let mut verdicts = vec![format!("{rate} requests/s answered right; {failed} of {requests} failed")];
-    let server = run.server.as_ref().and_then(crate::usage::ServerBlock::busiest_core);
-    let loader = run.loader.busiest_core();
-    let share =
-        |share: Option<f64>| share.map_or_else(|| "unknown".to_owned(), |share| format!("{} %", percent(share)));
-    let verdict = saturation(server, loader);
-    let bound = if verdict.is_lower_bound() { "; read the rate as \"at least\"" } else { "" };
-    verdicts.push(format!(
-        "{} (busiest core: server {}, loader {}){bound}",
-        verdict.word(),
-        share(server),
-        share(loader)
-    ));
+    // Files before version 1.1 have no verdict, and most of what it is made from.
+    let verdict = run.verdict.clone().unwrap_or_else(|| VerdictBlock::of(run));
+    verdicts.push(verdict.line());
     verdicts.extend(run.interrupted.then(|| "interrupted: a partial result".to_owned()));
     verdicts
 }

@@ -34,6 +34,7 @@ pub fn text(run: &Run, detail: Detail) -> String {
     answers(&mut out, run);
     failures(&mut out, run);
     costs(&mut out, run);
+    verdict(&mut out, run);
     doubts(&mut out, run);
     if detail == Detail::Full {
         spectrum(&mut out, &run.latency);
@@ -248,6 +249,13 @@ fn costs(out: &mut String, run: &Run) {
                 Unit::MIB.show(Some(server.rss_peak_bytes as f64)),
             ),
         );
+    }
+}
+
+/// What limited the run; nothing for a file without a verdict.
+fn verdict(out: &mut String, run: &Run) {
+    if let Some(verdict) = &run.verdict {
+        line(out, format_args!("verdict        {}", verdict.line()));
     }
 }
 

@@ -3,8 +3,9 @@
 #![allow(dead_code, reason = "each test file uses its part of it")]
 
 use results::{
-    Bench, BenchRow, Config, CoreBusy, CoreRow, Distribution, EngineConfig, Environment, FloorConfig, Histogram,
-    LoaderBlock, Outcome, Placement, Run, ServerBlock, Spread, Sweep, Validity, ValidityCode, Warmup,
+    Bench, BenchRow, Config, ContextSwitches, CoreBusy, CoreRow, Distribution, EngineConfig, Environment, FloorConfig,
+    Histogram, HostBlock, LinkUse, LoaderBlock, Outcome, Placement, Run, ServerBlock, Spread, Sweep, TcpCounts,
+    Throttling, Validity, ValidityCode, Warmup,
     sweep::{Change, Point, Setting, Side},
 };
 
@@ -37,7 +38,29 @@ fn environment() -> Environment {
 }
 
 fn core(core: u32, busy_ns: u64) -> CoreBusy {
-    CoreBusy { core, window_ns: 3 * SECOND_NS, busy_ns, steal_ns: 0 }
+    let (interrupt_ns, own_ns) = (Some(busy_ns / 10), Some(busy_ns / 10 * 9));
+    CoreBusy { core, window_ns: 3 * SECOND_NS, busy_ns, steal_ns: 0, interrupt_ns, own_ns }
+}
+
+/// A clean host whose link was little used.
+fn host() -> HostBlock {
+    let tcp = TcpCounts {
+        segments_sent: Some(2_000_000),
+        retransmits: Some(4),
+        listen_overflows: Some(0),
+        listen_drops: Some(0),
+    };
+    let link = LinkUse {
+        name: "eth0".to_owned(),
+        window_ns: 3 * SECOND_NS,
+        speed_bits_per_s: Some(10_000_000_000),
+        received_bytes: 1 << 20,
+        sent_bytes: 2 << 20,
+        received_packets: 1000,
+        sent_packets: 2000,
+        dropped_packets: 0,
+    };
+    HostBlock { window_ns: 3 * SECOND_NS, tcp: Some(tcp), links: vec![link] }
 }
 
 /// A run without a failure: `ok` requests in three seconds.
@@ -90,8 +113,11 @@ pub(crate) fn good_run(wire: &str, connections: u32, ok: u64, typical_ns: u64) -
             rss_start_bytes: 5 << 20,
             rss_end_bytes: 6 << 20,
             rss_peak_bytes: 7 << 20,
+            context_switches: Some(ContextSwitches { voluntary: 100_000, involuntary: 20 }),
+            throttling: Some(Throttling { periods: 0, throttled_ns: 0 }),
             ..ServerBlock::default()
         }),
+        host: Some(host()),
         validity: vec![Validity::note(ValidityCode::Loopback, "server and loader ran on one host")],
         ..Run::default()
     };
