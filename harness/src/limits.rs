@@ -41,3 +41,9 @@ pub const MAX_ROUNDS: u32 = 1000;
 
 /// Most settings of a sweep, the base and its repetition included: with more, some will look better by chance.
 pub const MAX_SETTINGS: usize = 64;
+
+/// Most control groups above a process that are asked for their quota: far more than container runtimes nest.
+pub const MAX_GROUP_DEPTH: usize = 32;
+
+/// Most network interfaces that are watched: a host with more has them for its containers.
+pub const MAX_LINKS: usize = 256;

@@ -1,4 +1,4 @@
-//! What a process and its cores cost over a window: CPU time, busy cores, memory. Samples `/proc` twice and subtracts.
+//! What a process and its cores cost over a window: CPU time, busy cores, memory, context switches, and what quotas took. Samples `/proc` twice and subtracts.
 //!
 //! Thread times are what the scheduler charged; the busy share of a core is whatever ran there, interrupts included. Waiting for I/O is
 //! never busy: an idle ring is accounted as such.
@@ -11,9 +11,11 @@ use std::time::Instant;
 
 use procfs::process::{Schedstat, Stat};
 use procfs::{FromRead as _, ProcError};
-use results::{CoreBusy, ServerBlock};
+use results::{CoreBusy, ServerBlock, Throttling};
 
 use crate::host::HostFiles;
+use crate::threads::ThreadStates;
+use crate::throttling::{self, throttling};
 
 /// Why a process or its cores could not be watched.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +63,13 @@ impl ThreadTimes {
     /// CPU time between two samples. A thread that began in between counts from zero; the last part of one that ended is lost.
     #[must_use]
     pub fn since(&self, start: &Self) -> u64 {
-        self.cpu_ns.iter().map(|(thread, end_ns)| end_ns.saturating_sub(*start.cpu_ns.get(thread).unwrap_or(&0))).sum()
+        self.since_of(start, |_| true)
+    }
+
+    /// The same, of threads that are asked for.
+    fn since_of(&self, start: &Self, wanted: impl Fn(u32) -> bool) -> u64 {
+        let since = |(thread, end_ns): (&u32, &u64)| end_ns.saturating_sub(*start.cpu_ns.get(thread).unwrap_or(&0));
+        self.cpu_ns.iter().filter(|(thread, _)| wanted(**thread)).map(since).sum()
     }
 }
 
@@ -70,20 +78,24 @@ impl ThreadTimes {
 pub struct CoreTicks {
     /// user + nice + system + irq + softirq.
     pub busy: u64,
+    /// irq + softirq.
+    pub interrupts: u64,
     /// Time given to other guests.
     pub steal: u64,
 }
 
 impl CoreTicks {
-    /// The difference of two samples as time. Counters that ran backwards count as zero.
+    /// The difference of two samples as time, without that of any process. Counters that ran backwards count as zero.
     #[must_use]
     pub fn since(&self, start: &Self, core: u32, window_ns: u64, tick_ns: u64) -> CoreBusy {
+        let time = |end: u64, start: u64| end.saturating_sub(start).saturating_mul(tick_ns);
         CoreBusy {
             core,
             window_ns,
-            busy_ns: self.busy.saturating_sub(start.busy).saturating_mul(tick_ns),
-            steal_ns: self.steal.saturating_sub(start.steal).saturating_mul(tick_ns),
-            ..CoreBusy::default()
+            busy_ns: time(self.busy, start.busy),
+            steal_ns: time(self.steal, start.steal),
+            interrupt_ns: Some(time(self.interrupts, start.interrupts)),
+            own_ns: None,
         }
     }
 }
@@ -102,6 +114,10 @@ pub struct Memory {
 pub struct Sample {
     /// Its threads.
     pub threads: ThreadTimes,
+    /// Where they may run, and their context switches.
+    pub states: ThreadStates,
+    /// What quotas took so far.
+    pub throttling: Option<Throttling>,
     /// The cores asked for.
     pub cores: BTreeMap<u32, CoreTicks>,
     /// Its memory.
@@ -114,19 +130,21 @@ impl Sample {
     /// # Errors
     /// [`UsageError`] naming the process, core or file.
     pub fn take(files: &HostFiles, pid: u32, cores: &[u32]) -> Result<Self, UsageError> {
-        Ok(Self {
-            memory: memory(files, pid)?,
-            cores: core_ticks(files, cores)?,
-            threads: thread_times(files, pid, tick_ns())?,
-        })
+        let (memory, throttling) = (memory(files, pid)?, throttling(files, pid));
+        // Times last and side by side: they are compared with each other.
+        let cores = core_ticks(files, cores)?;
+        let threads = thread_times(files, pid, tick_ns())?;
+        let states = ThreadStates::read(files, pid, threads.cpu_ns.keys().copied());
+        Ok(Self { threads, states, throttling, cores, memory })
     }
 
     /// The cost between two samples `window_ns` apart, without the per-request figures.
     #[must_use]
     pub fn since(&self, start: &Self, pid: u32, window_ns: u64, tick_ns: u64) -> ServerBlock {
         let core_busy = |(core, end): (&u32, &CoreTicks)| {
-            let start = start.cores.get(core).copied().unwrap_or_default();
-            end.since(&start, *core, window_ns, tick_ns)
+            let ticks = start.cores.get(core).copied().unwrap_or_default();
+            let own_ns = self.threads.since_of(&start.threads, |thread| self.states.may_run_on(thread, *core));
+            CoreBusy { own_ns: Some(own_ns), ..end.since(&ticks, *core, window_ns, tick_ns) }
         };
         ServerBlock {
             pid,
@@ -137,6 +155,8 @@ impl Sample {
             rss_end_bytes: self.memory.rss_bytes,
             // The kernel batches its counters per CPU: the mark can lag behind the current value.
             rss_peak_bytes: self.memory.peak_bytes.max(self.memory.rss_bytes).max(start.memory.rss_bytes),
+            context_switches: self.states.switches_since(&start.states),
+            throttling: throttling::since(start.throttling, self.throttling),
             ..ServerBlock::default()
         }
     }
@@ -268,7 +288,9 @@ fn core_row(line: &str) -> Option<(u32, CoreTicks)> {
     let core = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
     let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
     let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
-    (ticks.len() >= 4).then(|| (core, CoreTicks { busy: at(0) + at(1) + at(2) + at(5) + at(6), steal: at(7) }))
+    let interrupts = at(5).saturating_add(at(6));
+    let busy = [at(0), at(1), at(2), interrupts].into_iter().fold(0, u64::saturating_add);
+    (ticks.len() >= 4).then(|| (core, CoreTicks { busy, interrupts, steal: at(7) }))
 }
 
 /// `VmRSS` and `VmHWM` of a process; zero for one without memory of its own (a kernel thread, a zombie).

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use harness::usage::{Sample, core_ticks, memory, thread_times};
 use harness::{HostFiles, UsageError, Watch};
+use results::{ContextSwitches, Throttling};
 
 const PID: u32 = 77;
 const TICK_NS: u64 = 10_000_000;
@@ -70,12 +71,42 @@ fn differences_of_a_built_tree() {
     assert_eq!(block.cpu_ns, 500 + 300);
     let busy: Vec<_> = block.core_busy.iter().map(|core| (core.core, core.busy_ns, core.steal_ns)).collect();
     assert_eq!(busy, [(0, 250_000_000, 30_000_000), (2, 0, 0)]);
+    let parts: Vec<_> = block.core_busy.iter().map(|core| (core.interrupt_ns, core.own_ns)).collect();
+    assert_eq!(parts, [(Some(50_000_000), Some(800)), (Some(0), Some(800))], "threads that may run anywhere");
+    assert_eq!((block.context_switches, block.throttling), (None, None));
     assert_eq!(block.core_busy[0].share(), Some(0.25));
     assert_eq!(
         (block.rss_start_bytes, block.rss_end_bytes, block.rss_peak_bytes),
         (1000 << 10, 3000 << 10, 3000 << 10)
     );
     assert_eq!((block.cpu_ns_per_request, block.pid, block.window_ns), (None, PID, 1_000_000_000));
+}
+
+#[test]
+fn thread_time_belongs_to_the_core_it_is_pinned_to() {
+    let tree = Tree::new();
+    let at = |cpu_ns: [u64; 3], switches: u64, throttled_us: u64| {
+        for (thread, (cpu_ns, cores)) in (77..).zip(cpu_ns.into_iter().zip(["0-1", "0", "1"])) {
+            tree.thread(thread, cpu_ns);
+            let status = format!(
+                "Cpus_allowed_list:\t{cores}\nvoluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t1\n"
+            );
+            tree.put(format!("{PID}/task/{thread}/status"), &status);
+        }
+        tree.put("stat", &(core("cpu0", 1, 1, 1, 1, 1) + &core("cpu1", 1, 1, 1, 1, 1)));
+        tree.put(format!("{PID}/cgroup"), "0::/box\n");
+        let group = tree.files.sys_path("fs/cgroup/box");
+        fs::create_dir_all(&group).expect("writable");
+        fs::write(group.join("cpu.stat"), format!("nr_throttled 2\nthrottled_usec {throttled_us}\n"))
+            .expect("writable");
+        Sample::take(&tree.files, PID, &[0, 1]).expect("a complete tree")
+    };
+    let (start, end) = (at([10, 1000, 5000], 100, 40), at([17, 1200, 5001], 130, 65));
+    let block = end.since(&start, PID, 1_000_000_000, TICK_NS);
+    let own: Vec<_> = block.core_busy.iter().map(|core| core.own_ns).collect();
+    assert_eq!(own, [Some(207), Some(8)], "the thread that may run on both counts on both");
+    assert_eq!(block.context_switches, Some(ContextSwitches { voluntary: 90, involuntary: 0 }));
+    assert_eq!(block.throttling, Some(Throttling { periods: 0, throttled_ns: 25_000 }));
 }
 
 #[test]
@@ -130,4 +161,6 @@ fn this_process_is_watched() {
     assert!(block.cpu_ns >= 20_000_000, "{block:?}");
     assert!(block.window_ns >= 200_000_000 && block.rss_peak_bytes >= block.rss_end_bytes && block.rss_end_bytes > 0);
     assert_eq!(block.core_busy.len(), cores.len());
+    assert!(block.core_busy.iter().all(|core| core.own_ns >= Some(20_000_000) && core.interrupt_ns.is_some()));
+    assert!(block.context_switches.is_some());
 }

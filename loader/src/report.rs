@@ -142,7 +142,8 @@ fn core_row(core: Option<u32>, connections: u32, measure: &Measure, window: &Win
         cpu_ns: measure.end.is_some().then_some(window.cpu_ns),
         wakeups,
         batch_mean: wakeups.map(|wakeups| figures.completions as f64 / wakeups as f64),
-        ring_overflow: None,
+        // Only a ring has completions, and can have too many.
+        ring_overflow: counted(figures.completions).map(|_| figures.ring_overflows),
     }
 }
 

@@ -12,10 +12,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use harness::{CoreList, HostFiles, Watch};
+use engine::Address;
+use harness::{CoreList, HostFiles, HostWatch, Watch};
 use loader::{Expect, Length, LoadPlan, Moment, Target};
 use results::{
-    Ending, ExitCode, Header, LoaderBlock, Origin, Output, Placement, Run, Validity, ValidityCode,
+    Ending, ExitCode, Header, HostBlock, LoaderBlock, Origin, Output, Placement, Run, Validity, ValidityCode,
     report::load::{Detail, text},
 };
 
@@ -259,13 +260,23 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
     flags.into_iter().map(|(name, set)| (name.into(), if set { Origin::Flag } else { Origin::Default })).collect()
 }
 
-/// Samples of both processes over the measured part.
+/// Whether the traffic crosses a link of this host. A host that cannot be resolved is the load's problem to tell.
+fn crosses_a_link(plan: &LoadPlan) -> bool {
+    let crosses =
+        |address: &Address| matches!(address, Address::Tcp(address) if !address.ip().to_canonical().is_loopback());
+    plan.target.resolve().is_ok_and(|addresses| addresses.iter().any(crosses))
+}
+
+/// Samples of both processes and of the host over the measured part.
 struct Watches {
     server: Option<(u32, Vec<u32>)>,
     cores: Vec<u32>,
+    with_links: bool,
+    host: Option<HostWatch>,
     running: Option<(Watch, Option<Watch>)>,
     loader: Option<LoaderBlock>,
     watched: Option<results::ServerBlock>,
+    counted: Option<HostBlock>,
     problems: Vec<String>,
 }
 
@@ -281,9 +292,12 @@ impl Watches {
         Ok(Watches {
             server,
             cores: plan.cores.iter().map(|core| *core as u32).collect(),
+            with_links: crosses_a_link(plan),
+            host: None,
             running: None,
             loader: None,
             watched: None,
+            counted: None,
             problems: Vec::new(),
         })
     }
@@ -292,14 +306,17 @@ impl Watches {
         match moment {
             Moment::Connected { .. } => {}
             Moment::MeasureBegins => {
+                self.host = Some(HostWatch::start(self.with_links));
                 let ours = self.note(Watch::start(std::process::id(), &self.cores));
                 let server = self.server.clone().and_then(|(pid, cores)| self.note(Watch::start(pid, &cores)));
                 self.running = ours.map(|ours| (ours, server));
             }
             Moment::MeasureEnds => {
-                let Some((ours, server)) = self.running.take() else { return };
-                self.watched = server.and_then(|watch| self.note(watch.stop()));
-                self.loader = self.note(ours.stop()).map(LoaderBlock::from);
+                if let Some((ours, server)) = self.running.take() {
+                    self.watched = server.and_then(|watch| self.note(watch.stop()));
+                    self.loader = self.note(ours.stop()).map(LoaderBlock::from);
+                }
+                self.counted = self.host.take().map(HostWatch::stop);
             }
         }
     }
@@ -308,19 +325,28 @@ impl Watches {
         result.map_err(|error| self.problems.push(error.to_string())).ok()
     }
 
-    /// Puts the samples into the run: cores and memory from outside, the threads' CPU time and the ring's counts from within.
+    /// Puts the samples into the run: cores, memory and switches from outside, the threads' CPU time and the ring's counts from within.
     fn fill(self, run: &mut Run) {
-        if let Some(outside) = self.loader {
+        if let Some(mut outside) = self.loader {
+            // A thread that has sent all of -n is gone before it is looked at from outside; from within its time is known.
+            for busy in &mut outside.core_busy {
+                let rows = run.cores.iter().filter(|row| row.core == Some(busy.core));
+                let within_ns = rows.filter_map(|row| row.cpu_ns).fold(0, u64::saturating_add);
+                busy.own_ns = busy.own_ns.map(|own_ns| own_ns.max(within_ns));
+            }
             for row in &mut run.cores {
                 let busy = outside.core_busy.iter().find(|busy| Some(busy.core) == row.core);
                 row.cpu_busy = busy.and_then(results::CoreBusy::share);
             }
             run.loader.core_busy = outside.core_busy;
             run.loader.rss_peak_bytes = outside.rss_peak_bytes;
+            run.loader.context_switches = outside.context_switches;
+            run.loader.throttling = outside.throttling;
         }
         if self.server.is_some() && self.watched.is_none() {
             run.validity.push(Validity::note(ValidityCode::ServerNotWatched, self.problems.join("; ")));
         }
         run.server = self.watched;
+        run.host = self.counted;
     }
 }

@@ -1,0 +1,135 @@
+//! What a load run says about its own limit, when the limit is known: too few connections, one core for both sides, a stranger.
+//!
+//! Other programs of the host can be strangers too, so that each situation is tried a few times before its verdict counts as wrong.
+
+mod support;
+
+use std::{
+    process::{Child, Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use results::{Run, Verdict, VerdictBlock};
+use support::{Server, tool, zapring};
+
+const TRIES: usize = 4;
+
+/// The situations need the cores to themselves.
+static CORES: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    CORES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The two cores that sides are pinned to; says why when there are none.
+fn two_cores() -> Option<[u32; 2]> {
+    let usable = harness::HostFiles::live().usable_cores().expect("a Linux host");
+    match usable.as_slice() {
+        [first, second, ..] => Some([*first, *second]),
+        _ => {
+            eprintln!("skipped: this test needs two CPUs");
+            None
+        }
+    }
+}
+
+/// Loads the server from `loader_core` for a second, and watches it.
+fn load(server: &Server, server_core: u32, loader_core: u32, args: &[&str]) -> (Run, String) {
+    let (pid, server_core) = (server.pid().to_string(), server_core.to_string());
+    let output = zapring()
+        .args(["load", &server.http_url("/health"), "--cores", &loader_core.to_string()])
+        .args(["--watch-pid", &pid, "--watch-cores", &server_core, "--json", "-"])
+        .args(args)
+        .output()
+        .expect("the binary under test");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    (Run::parse(&output.stdout, "standard output").expect("a run file"), text)
+}
+
+/// Tries until a run is judged as wanted; what the last one said else.
+fn judged(mut run: impl FnMut() -> (Run, String), want: impl Fn(&VerdictBlock) -> bool) -> (Run, VerdictBlock) {
+    let mut said = Vec::new();
+    for _ in 0..TRIES {
+        let (run, text) = run();
+        let verdict = run.verdict.clone().expect("every run is judged");
+        let line = format!("verdict        {}", verdict.line());
+        assert!(text.contains(&line), "{line:?} is not in {text}");
+        println!("{line}");
+        if want(&verdict) {
+            return (run, verdict);
+        }
+        said.push(line);
+    }
+    panic!("judged as {said:#?}");
+}
+
+#[test]
+fn one_connection_keeps_nobody_busy() {
+    let (Some([first, second]), _alone) = (two_cores(), alone()) else { return };
+    let server = Server::start("uring", &["--cores", &first.to_string()]);
+    let args = ["--engine", "uring", "-c", "1", "-d", "1s", "--warmup", "100ms"];
+    let (run, verdict) =
+        judged(|| load(&server, first, second, &args), |verdict| verdict.word == Verdict::LatencyBound);
+    assert!(!verdict.at_least);
+    assert!(verdict.reasons[0].contains("too few connections"), "{:?}", verdict.reasons);
+    let host = run.host.expect("the host was watched");
+    assert!(host.links.is_empty(), "nothing crossed a link: {host:?}");
+    assert!(host.tcp.and_then(|tcp| tcp.segments_sent).is_some_and(|sent| sent >= run.requests.ok), "{host:?}");
+    let switches = run.server.and_then(|server| server.context_switches).expect("this kernel counts them");
+    assert!(switches.voluntary > run.requests.ok / 2, "a server that sleeps between requests: {switches:?}");
+    assert!(run.cores.iter().all(|row| row.ring_overflow == Some(0)), "{:?}", run.cores);
+}
+
+#[test]
+fn one_core_for_both_sides_is_said() {
+    let (Some([first, _]), _alone) = (two_cores(), alone()) else { return };
+    let server = Server::start("uring", &["--cores", &first.to_string()]);
+    let args = ["--engine", "uring", "-c", "64", "-d", "1s", "--warmup", "100ms"];
+    let (_, verdict) = judged(|| load(&server, first, first, &args), |verdict| verdict.word == Verdict::Balanced);
+    assert!(verdict.at_least);
+    let shared = format!("server and loader share core {first}: by thread time");
+    assert!(verdict.reasons.iter().any(|reason| reason.starts_with(&shared)), "{:?}", verdict.reasons);
+    let core = verdict.figures.cores[0];
+    assert!(core.server > Some(0.1) && core.loader > Some(0.1), "{core:?}");
+}
+
+/// A process that never sleeps, killed when the test is done with it. It ends by itself when the test was killed first.
+struct Stranger(Child);
+
+impl Stranger {
+    fn on(mut taskset: Command, core: u32) -> Self {
+        let child = taskset
+            .args(["-c", &core.to_string(), "sh", "-c", "while kill -0 $PPID; do :; done"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a shell");
+        Stranger(child)
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_stranger_on_the_servers_core_starves_it() {
+    let (Some([first, second]), _alone) = (two_cores(), alone()) else { return };
+    let Some(taskset) = tool("taskset", "util-linux") else { return };
+    let server = Server::start("uring", &["--cores", &first.to_string()]);
+    let stranger = Stranger::on(taskset, first);
+    let args = ["--engine", "uring", "-c", "64", "-d", "2s", "--warmup", "100ms"];
+    let found = |verdict: &VerdictBlock| {
+        let on_core = format!("something else ran on core {first} ");
+        verdict.word == Verdict::Starved && verdict.reasons.iter().any(|reason| reason.starts_with(&on_core))
+    };
+    judged(|| load(&server, first, second, &args), found);
+    drop(stranger);
+    // Without him, the same load is not starved, and all requests of -n are our own work though their threads are gone.
+    let args = ["--engine", "uring", "-c", "64", "-n", "60000"];
+    judged(|| load(&server, first, second, &args), |verdict| verdict.word != Verdict::Starved);
+}
