@@ -37,11 +37,7 @@ impl HostWatch {
     pub fn stop(self) -> HostBlock {
         let window_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let links = self.links.map(|start| links::since(&start, &links::links(&self.files), window_ns));
-        HostBlock {
-            window_ns,
-            tcp: tcp::since(&self.tcp, &tcp::tcp_counts(&self.files)),
-            links: links.unwrap_or_default(),
-        }
+        HostBlock { window_ns, tcp: tcp::since(&self.tcp, &tcp::tcp_counts(&self.files)), links }
     }
 }
 
@@ -53,7 +49,7 @@ mod tests {
     fn a_host_without_files_is_watched_for_nothing() {
         let watch = HostWatch::start_at(HostFiles::at("/nonexistent", "/nonexistent"), true);
         let block = watch.stop();
-        assert_eq!((block.tcp, block.links), (None, vec![]));
+        assert_eq!((block.tcp, block.links), (None, Some(vec![])));
     }
 
     #[test]

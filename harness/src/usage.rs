@@ -80,6 +80,9 @@ pub struct CoreTicks {
     pub busy: u64,
     /// irq + softirq.
     pub interrupts: u64,
+    /// Whether interrupts are accounted apart from the time of threads (`CONFIG_IRQ_TIME_ACCOUNTING`), or may run on other cores than
+    /// what causes them.
+    pub interrupts_apart: bool,
     /// Time given to other guests.
     pub steal: u64,
 }
@@ -95,6 +98,7 @@ impl CoreTicks {
             busy_ns: time(self.busy, start.busy),
             steal_ns: time(self.steal, start.steal),
             interrupt_ns: Some(time(self.interrupts, start.interrupts)),
+            interrupts_apart: Some(self.interrupts_apart),
             own_ns: None,
         }
     }
@@ -272,7 +276,10 @@ fn process_error(source: io::Error, pid: u32, path: &Path) -> UsageError {
 pub fn core_ticks(files: &HostFiles, cores: &[u32]) -> Result<BTreeMap<u32, CoreTicks>, UsageError> {
     let path = files.proc_path("stat");
     let text = fs::read_to_string(&path).map_err(|source| UsageError::Unreadable { path: path.clone(), source })?;
-    let rows: BTreeMap<u32, CoreTicks> = text.lines().filter_map(core_row).collect();
+    let mut rows: BTreeMap<u32, CoreTicks> = text.lines().filter_map(core_row).collect();
+    if spreads_loopback(files) {
+        rows.values_mut().for_each(|row| row.interrupts_apart = true);
+    }
     cores
         .iter()
         .map(|core| match rows.get(core) {
@@ -290,7 +297,15 @@ fn core_row(line: &str) -> Option<(u32, CoreTicks)> {
     let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
     let interrupts = at(5).saturating_add(at(6));
     let busy = [at(0), at(1), at(2), interrupts].into_iter().fold(0, u64::saturating_add);
-    (ticks.len() >= 4).then(|| (core, CoreTicks { busy, interrupts, steal: at(7) }))
+    // Without that accounting a tick finds no hard interrupt but its own, so that irq stays at nothing for ever.
+    let interrupts_apart = at(5) > busy / 10_000;
+    (ticks.len() >= 4).then(|| (core, CoreTicks { busy, interrupts, interrupts_apart, steal: at(7) }))
+}
+
+/// Whether packets of loopback are handed to other cores: a mask other than zero in `rps_cpus`.
+fn spreads_loopback(files: &HostFiles) -> bool {
+    let mask = fs::read_to_string(files.sys_path("class/net/lo/queues/rx-0/rps_cpus")).unwrap_or_default();
+    mask.chars().any(|digit| digit.is_ascii_hexdigit() && digit != '0')
 }
 
 /// `VmRSS` and `VmHWM` of a process; zero for one without memory of its own (a kernel thread, a zombie).

@@ -83,6 +83,23 @@ fn differences_of_a_built_tree() {
 }
 
 #[test]
+fn interrupts_may_be_apart_from_threads() {
+    let tree = Tree::new();
+    let apart = || core_ticks(&tree.files, &[0]).expect("a complete tree")[&0].interrupts_apart;
+    tree.put("stat", "cpu0 90000 1 2 5 6 0 9000 0 0 0\n");
+    assert!(!apart(), "irq is nothing, as where ticks count");
+    tree.put("stat", "cpu0 90000 1 2 5 6 700 9000 0 0 0\n");
+    assert!(apart());
+    tree.put("stat", "cpu0 90000 1 2 5 6 0 9000 0 0 0\n");
+    let queue = tree.files.sys_path("class/net/lo/queues/rx-0");
+    fs::create_dir_all(&queue).expect("writable");
+    for (mask, spread) in [("0\n", false), ("00000000,00000003\n", true)] {
+        fs::write(queue.join("rps_cpus"), mask).expect("writable");
+        assert_eq!(apart(), spread, "{mask}");
+    }
+}
+
+#[test]
 fn thread_time_belongs_to_the_core_it_is_pinned_to() {
     let tree = Tree::new();
     let at = |cpu_ns: [u64; 3], switches: u64, throttled_us: u64| {

@@ -14,9 +14,13 @@ pub struct CoreBusy {
     pub busy_ns: u64,
     /// Time the hypervisor gave to others.
     pub steal_ns: u64,
-    /// The part of the busy time that was interrupts (irq and softirq). Null before it was recorded, as the next one. Since version 1.1.
+    /// The part of the busy time that was interrupts (irq and softirq). Null before it was recorded, as the next two. Since version 1.1.
     #[serde(default)]
     pub interrupt_ns: Option<u64>,
+    /// Whether interrupts may have run outside of every thread's time: the kernel accounts them apart, or moves the packets of loopback to
+    /// other cores. If not, those of loopback traffic are in the time of the threads that send.
+    #[serde(default)]
+    pub interrupts_apart: Option<bool>,
     /// CPU time of the watched process on this core: of its threads that may run nowhere else, and of all that may run on several.
     #[serde(default)]
     pub own_ns: Option<u64>,

@@ -6,7 +6,7 @@ use crate::config::Mode;
 use crate::cores::CoreBusy;
 use crate::host::HostBlock;
 use crate::run::Run;
-use crate::usage::{ContextSwitches, LoaderBlock, ServerBlock, Throttling};
+use crate::usage::{ContextSwitches, Throttling};
 
 /// Who is pinned to a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,8 +49,8 @@ pub struct CoreFigures {
     pub server: Option<f64>,
     /// CPU time of the loader's threads there; null where the loader has no part in it.
     pub loader: Option<f64>,
-    /// Busy beyond interrupts and both sides' threads: somebody else. Interrupts that the kernel charges to our threads make it too low,
-    /// never too high. Null where the threads' time is not known.
+    /// Busy beyond both sides' threads: somebody else. Interrupts count as ours where they can run outside of our threads' time; where
+    /// they are in it all the same, this is too low, never too high. Null where the threads' time is not known.
     pub stranger: Option<f64>,
 }
 
@@ -109,14 +109,14 @@ impl Figures {
         let throttled_ns = throttled.into_iter().flatten().map(|Throttling { throttled_ns, .. }| throttled_ns).max();
         Self {
             window_ns: loader.window_ns,
-            cores: cores(server, loader),
+            cores: cores(run),
             server_watched: server.is_some(),
             loader_spins: run.config.engine.options.contains_key("spin_ns"),
             rate_reached: (run.mode == Mode::OpenLoop)
                 .then(|| u128::from(requests.sent) * 100 >= u128::from(requests.planned) * 99),
             throttled: throttled_ns.and_then(|throttled_ns| share(throttled_ns, loader.window_ns)),
             link: run.host.as_ref().and_then(fullest_link),
-            dropped_packets: run.host.as_ref().filter(|host| !host.links.is_empty()).map(dropped),
+            dropped_packets: run.host.as_ref().filter(|host| host.links.is_some()).map(dropped),
             segments_sent: tcp.segments_sent,
             retransmits: tcp.retransmits,
             listen_overflows: tcp.listen_overflows,
@@ -138,7 +138,10 @@ impl Figures {
     }
 }
 
-fn cores(server: Option<&ServerBlock>, loader: &LoaderBlock) -> Vec<CoreFigures> {
+fn cores(run: &Run) -> Vec<CoreFigures> {
+    let (server, loader) = (run.server.as_ref(), &run.loader);
+    // Packets that cross a link interrupt whatever runs, idle cores too.
+    let loopback = run.host.as_ref().is_some_and(|host| host.links.is_none());
     let server_rows = server.map_or(&[][..], |server| &server.core_busy);
     // A side without pinned cores may have run anywhere: all its time counts on every core.
     let roaming_ns = match server {
@@ -157,23 +160,32 @@ fn cores(server: Option<&ServerBlock>, loader: &LoaderBlock) -> Vec<CoreFigures>
             (Some(_), None) => Pinned::Server,
             _ => Pinned::Loader,
         };
-        core_figures(pinned, server.or(loader)?, server, loader, roaming_ns)
+        core_figures(pinned, Sides { server, loader, roaming_ns, loopback })
     };
     numbers.into_iter().filter_map(figures).collect()
 }
 
-/// `None` for a core whose window is empty.
-fn core_figures(
-    pinned: Pinned,
-    row: CoreBusy,
+/// What both sides know of one core.
+#[derive(Debug, Clone, Copy)]
+struct Sides {
     server: Option<CoreBusy>,
     loader: Option<CoreBusy>,
+    /// Time of a side that may have run anywhere.
     roaming_ns: u64,
-) -> Option<CoreFigures> {
+    /// Whether no link was crossed.
+    loopback: bool,
+}
+
+/// `None` for a core whose window is empty.
+fn core_figures(pinned: Pinned, sides: Sides) -> Option<CoreFigures> {
+    let Sides { server, loader, roaming_ns, loopback } = sides;
+    let row = server.or(loader)?;
     let own = |side: Option<CoreBusy>| side.map_or(Some(0), |row| row.own_ns);
     let stranger_ns = || {
         let ours = own(server)?.saturating_add(own(loader)?).saturating_add(roaming_ns);
-        Some(row.busy_ns.saturating_sub(row.interrupt_ns?).saturating_sub(ours))
+        let within_threads = loopback && row.interrupts_apart == Some(false);
+        let interrupts_ns = if within_threads { 0 } else { row.interrupt_ns? };
+        Some(row.busy_ns.saturating_sub(interrupts_ns).saturating_sub(ours))
     };
     let of =
         |side: Option<CoreBusy>| side.and_then(|row| share(row.own_ns?, row.window_ns)).map(|share| share.min(1.0));
@@ -189,13 +201,13 @@ fn core_figures(
 }
 
 fn fullest_link(host: &HostBlock) -> Option<LinkFigures> {
-    let figures = host.links.iter().filter_map(|link| Some((link.share()?, &link.name)));
+    let figures = host.links.iter().flatten().filter_map(|link| Some((link.share()?, &link.name)));
     let (share, name) = figures.reduce(|fullest, link| if link.0 > fullest.0 { link } else { fullest })?;
     Some(LinkFigures { name: name.clone(), share: rounded(share) })
 }
 
 fn dropped(host: &HostBlock) -> u64 {
-    host.links.iter().fold(0, |sum, link| sum.saturating_add(link.dropped_packets))
+    host.links.iter().flatten().fold(0, |sum, link| sum.saturating_add(link.dropped_packets))
 }
 
 fn share(part_ns: u64, window_ns: u64) -> Option<f64> {
@@ -210,6 +222,8 @@ fn rounded(share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::LinkUse;
+    use crate::usage::{LoaderBlock, ServerBlock};
 
     const WINDOW_NS: u64 = 1_000_000_000;
 
@@ -220,6 +234,7 @@ mod tests {
             busy_ns: busy_ms * 1_000_000,
             steal_ns: 20_000_000,
             interrupt_ns: Some(interrupt_ms * 1_000_000),
+            interrupts_apart: Some(true),
             own_ns: Some(own_ms * 1_000_000),
         }
     }
@@ -247,6 +262,43 @@ mod tests {
     }
 
     #[test]
+    fn interrupts_of_loopback_are_in_our_threads_unless_the_kernel_keeps_them_apart() {
+        let within = |core: CoreBusy| CoreBusy { interrupts_apart: Some(false), ..core };
+        let (server, loader) = (row(0, 990, 300, 700), row(1, 500, 0, 500));
+        let stranger = |server: CoreBusy, links: Option<Vec<LinkUse>>| {
+            let mut run = run(vec![server], vec![loader]);
+            run.host = Some(HostBlock { links, ..HostBlock::default() });
+            Figures::of(&run).cores[0].stranger
+        };
+        assert_eq!(stranger(within(server), None), Some(0.29), "a quarter of the core is not hidden by its interrupts");
+        assert_eq!(stranger(server, None), Some(0.0));
+        assert_eq!(stranger(within(server), Some(vec![])), Some(0.0), "packets of a link interrupt idle cores too");
+    }
+
+    #[test]
+    fn the_fullest_link_and_all_drops() {
+        let link = |name: &str, sent_bytes| LinkUse {
+            name: name.to_owned(),
+            window_ns: WINDOW_NS,
+            speed_bits_per_s: Some(1_000_000_000),
+            sent_bytes,
+            dropped_packets: 3,
+            ..LinkUse::default()
+        };
+        let of = |links| {
+            let mut run = run(vec![], vec![]);
+            run.host = Some(HostBlock { links, ..HostBlock::default() });
+            let figures = Figures::of(&run);
+            (figures.link, figures.dropped_packets)
+        };
+        let half = LinkFigures { name: "eth1".to_owned(), share: 0.5 };
+        assert_eq!(of(Some(vec![link("eth0", 9), link("eth1", 62_500_000)])), (Some(half), Some(6)));
+        let unknown = LinkUse { speed_bits_per_s: None, ..link("eth0", 9) };
+        assert_eq!(of(Some(vec![unknown])), (None, Some(3)));
+        assert_eq!(of(None), (None, None));
+    }
+
+    #[test]
     fn on_a_shared_core_both_sides_are_ours() {
         let figures = Figures::of(&run(vec![row(0, 990, 0, 500)], vec![row(0, 990, 0, 470)]));
         let core = figures.cores[0];
@@ -262,7 +314,7 @@ mod tests {
 
     #[test]
     fn what_an_old_file_does_not_say_is_null() {
-        let old = CoreBusy { interrupt_ns: None, own_ns: None, ..row(0, 990, 0, 0) };
+        let old = CoreBusy { interrupt_ns: None, interrupts_apart: None, own_ns: None, ..row(0, 990, 0, 0) };
         let figures = Figures::of(&run(vec![old], vec![]));
         assert_eq!((figures.cores[0].busy, figures.cores[0].server, figures.cores[0].stranger), (0.99, None, None));
         let nothing = Figures::of(&Run::default());

@@ -13,8 +13,8 @@ pub struct HostBlock {
     pub window_ns: u64,
     /// TCP; null where the kernel does not tell.
     pub tcp: Option<TcpCounts>,
-    /// Interfaces that carried something, but for loopback. Empty for a target on loopback or a unix socket.
-    pub links: Vec<LinkUse>,
+    /// Interfaces that carried something, but for loopback. Null for a target on loopback or a unix socket.
+    pub links: Option<Vec<LinkUse>>,
 }
 
 /// TCP's counters (`/proc/net/snmp` and `/proc/net/netstat`), as differences. Null where this kernel does not have one.

@@ -39,7 +39,15 @@ fn environment() -> Environment {
 
 fn core(core: u32, busy_ns: u64) -> CoreBusy {
     let (interrupt_ns, own_ns) = (Some(busy_ns / 10), Some(busy_ns / 10 * 9));
-    CoreBusy { core, window_ns: 3 * SECOND_NS, busy_ns, steal_ns: 0, interrupt_ns, own_ns }
+    CoreBusy {
+        core,
+        window_ns: 3 * SECOND_NS,
+        busy_ns,
+        steal_ns: 0,
+        interrupt_ns,
+        interrupts_apart: Some(false),
+        own_ns,
+    }
 }
 
 /// A clean host whose link was little used.
@@ -60,7 +68,7 @@ fn host() -> HostBlock {
         sent_packets: 2000,
         dropped_packets: 0,
     };
-    HostBlock { window_ns: 3 * SECOND_NS, tcp: Some(tcp), links: vec![link] }
+    HostBlock { window_ns: 3 * SECOND_NS, tcp: Some(tcp), links: Some(vec![link]) }
 }
 
 /// A run without a failure: `ok` requests in three seconds.
