@@ -307,7 +307,9 @@ impl Session<'_> {
             self.sleep_until(ends(&times), fleet);
         }
         let now_ns = engine::now_ns();
-        if self.stop.load(Ordering::Relaxed) && now_ns < times.until_ns && !all_ended(fleet) {
+        // Decided here: once stopped, the shards may have ended before anybody looks again.
+        let cut = self.stop.load(Ordering::Relaxed) && now_ns < times.until_ns && !all_ended(fleet);
+        if cut {
             shared.gate.stop_at(now_ns);
             times.cut(now_ns, shared.plan.drain_ns());
             fleet.stop();
@@ -319,7 +321,7 @@ impl Session<'_> {
         let patience_ns = WATCH_STEP_NS.saturating_add(times.drain_until_ns).saturating_sub(engine::now_ns());
         let until_ns = engine::now_ns().saturating_add(patience_ns);
         self.sleep_until(until_ns, fleet);
-        (times, self.stop.load(Ordering::Relaxed) && !all_ended(fleet))
+        (times, cut || self.stop.load(Ordering::Relaxed) && !all_ended(fleet))
     }
 
     /// Sleeps until then; false when the run was stopped or all shards have ended before.
