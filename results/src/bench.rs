@@ -11,7 +11,7 @@ use crate::reader::{self, ReadError, Schema};
 use crate::run::Run;
 use crate::spread::Spread;
 use crate::timestamp;
-use crate::validity::Validity;
+use crate::validity::{self, Validity};
 
 /// Name and version of the bench file written by this build.
 pub const SCHEMA: Schema = Schema { name: "zapring.bench", major: 1, minor: 1 };
@@ -111,12 +111,7 @@ impl Bench {
     #[must_use]
     pub fn exit_codes(&self, max_failed: u64) -> Vec<ExitCode> {
         let mut codes: Vec<ExitCode> = self.rows.iter().flat_map(|row| row.run.exit_codes(max_failed)).collect();
-        if self.interrupted {
-            codes.push(ExitCode::Interrupted);
-        }
-        if self.validity.iter().any(|doubt| doubt.fatal) {
-            codes.push(ExitCode::NotTrusted);
-        }
+        codes.extend(validity::exit_codes(self.interrupted, &self.validity, false));
         codes
     }
 }

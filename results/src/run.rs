@@ -20,7 +20,7 @@ use crate::rates::Rates;
 use crate::reader::{self, ReadError, Schema};
 use crate::requests::{Outcome, Requests};
 use crate::usage::{LoaderBlock, ServerBlock};
-use crate::validity::{Validity, ValidityCode};
+use crate::validity::{self, Validity, ValidityCode};
 use crate::verdict::VerdictBlock;
 use crate::warmup::Warmup;
 
@@ -151,20 +151,16 @@ impl Run {
         }
     }
 
+    /// The verdict; judged now where the file has none: before version 1.1 there was none, and most of what it is made from is missing.
+    #[must_use]
+    pub fn judged(&self) -> VerdictBlock {
+        self.verdict.clone().unwrap_or_else(|| VerdictBlock::of(self))
+    }
+
     /// Every exit code this run calls for; feed it to [`crate::exit_code::Ending::of`].
     #[must_use]
     pub fn exit_codes(&self, max_failed: u64) -> Vec<ExitCode> {
-        let mut codes = Vec::new();
-        if self.interrupted {
-            codes.push(ExitCode::Interrupted);
-        }
-        if self.validity.iter().any(|doubt| doubt.fatal) {
-            codes.push(ExitCode::NotTrusted);
-        }
-        if self.requests.failed() > max_failed {
-            codes.push(ExitCode::RequestsFailed);
-        }
-        codes
+        validity::exit_codes(self.interrupted, &self.validity, self.requests.failed() > max_failed)
     }
 }
 

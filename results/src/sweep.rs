@@ -11,7 +11,7 @@ use crate::ratio::PairedRatio;
 use crate::reader::{self, ReadError, Schema};
 use crate::run::Run;
 use crate::timestamp;
-use crate::validity::{Validity, ValidityCode};
+use crate::validity::{self, Validity, ValidityCode};
 
 /// Name and version of the sweep file written by this build.
 pub const SCHEMA: Schema = Schema { name: "zapring.sweep", major: 1, minor: 0 };
@@ -302,17 +302,8 @@ impl Sweep {
     /// Every exit code this sweep calls for.
     #[must_use]
     pub fn exit_codes(&self, max_failed: u64) -> Vec<ExitCode> {
-        let mut codes = Vec::new();
-        if self.interrupted {
-            codes.push(ExitCode::Interrupted);
-        }
-        if self.validity.iter().any(|doubt| doubt.fatal) {
-            codes.push(ExitCode::NotTrusted);
-        }
-        if self.settings.iter().flat_map(|setting| &setting.points).any(|point| point.failed > max_failed) {
-            codes.push(ExitCode::RequestsFailed);
-        }
-        codes
+        let mut points = self.settings.iter().flat_map(|setting| &setting.points);
+        validity::exit_codes(self.interrupted, &self.validity, points.any(|point| point.failed > max_failed))
     }
 }
 

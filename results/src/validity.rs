@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::exit_code::ExitCode;
+
 /// The closed list of doubts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -134,6 +136,14 @@ impl Validity {
     pub fn fatal(code: ValidityCode, detail: impl Into<String>) -> Self {
         Self { fatal: true, ..Self::note(code, detail) }
     }
+}
+
+/// The exit codes that a document's own state calls for.
+pub(crate) fn exit_codes(interrupted: bool, doubts: &[Validity], failed: bool) -> Vec<ExitCode> {
+    let fatal = doubts.iter().any(|doubt| doubt.fatal);
+    let codes =
+        [(interrupted, ExitCode::Interrupted), (fatal, ExitCode::NotTrusted), (failed, ExitCode::RequestsFailed)];
+    codes.into_iter().filter_map(|(applies, code)| applies.then_some(code)).collect()
 }
 
 #[cfg(test)]

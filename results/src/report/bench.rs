@@ -12,7 +12,7 @@ use crate::report::table::render;
 use crate::requests::Outcome;
 use crate::spread::Spread;
 use crate::validity::Validity;
-use crate::verdict::{Verdict, VerdictBlock};
+use crate::verdict::Verdict;
 
 /// The report of a bench, ending in a newline.
 #[must_use]
@@ -182,8 +182,7 @@ fn limit(bench: &Bench, wire: &str) -> String {
     let rows = bench.rows.iter().filter(|row| row.wire == wire);
     let fastest = rows.reduce(|best, row| if rate(row) > rate(best) { row } else { best });
     let Some(row) = fastest else { return format!("{wire}: no run") };
-    // Files before version 1.1 have no verdict, and most of what it is made from.
-    let verdict = row.run.verdict.clone().unwrap_or_else(|| VerdictBlock::of(&row.run));
+    let verdict = row.run.judged();
     if row.run.config.placement == Placement::Paired && verdict.word != Verdict::Starved {
         return together(row);
     }

@@ -15,7 +15,6 @@ use crate::report::{load, sweep};
 use crate::run::Run;
 use crate::sweep::Sweep;
 use crate::validity::Validity;
-use crate::verdict::VerdictBlock;
 
 /// The style sheet. Charts have colours of their own on paper and in the light; [`dark_colours`] replaces them in the dark.
 const STYLE: &str = include_str!("page.css");
@@ -144,9 +143,7 @@ fn run_verdicts(run: &Run) -> Vec<String> {
     let rate = run.rates.ok_per_s.map_or_else(|| "-".to_owned(), significant);
     let (requests, failed) = (run.requests.planned, run.requests.failed());
     let mut verdicts = vec![format!("{rate} requests/s answered right; {failed} of {requests} failed")];
-    // Files before version 1.1 have no verdict, and most of what it is made from.
-    let verdict = run.verdict.clone().unwrap_or_else(|| VerdictBlock::of(run));
-    verdicts.push(verdict.line());
+    verdicts.push(run.judged().line());
     verdicts.extend(run.interrupted.then(|| "interrupted: a partial result".to_owned()));
     verdicts
 }
