@@ -1,6 +1,7 @@
 //! How a shard is told things from outside: fixed-size messages over a socketpair that each engine reads like any socket.
 
 use std::{
+    cell::Cell,
     io::{self, Write},
     os::{
         fd::{IntoRawFd, OwnedFd},
@@ -70,6 +71,26 @@ impl Remote {
         let fd = socket.into_raw_fd();
         let message = Message::Adopt { fd, listener: listener as u32 };
         (&self.0).write_all(&message.encode()).inspect_err(|_| drop(own(fd)))
+    }
+}
+
+/// To whom the one shard that accepts on a unix socket hands its connections: each shard in turn.
+#[derive(Debug)]
+pub(crate) struct Dealer {
+    shards: Vec<Remote>,
+    turn: Cell<usize>,
+}
+
+impl Dealer {
+    pub(crate) fn new(shards: Vec<Remote>) -> Self {
+        Dealer { shards, turn: Cell::new(0) }
+    }
+
+    /// Hands a connection to the shard whose turn it is; as [`Remote::adopt`].
+    pub(crate) fn deal(&self, socket: OwnedFd, listener: usize) -> io::Result<()> {
+        let turn = self.turn.get();
+        self.turn.set((turn + 1) % self.shards.len());
+        self.shards[turn].adopt(socket, listener)
     }
 }
 

@@ -9,7 +9,11 @@ use super::{
     poller::{self, Poller},
     source::Source,
 };
-use crate::{board::ShardCounts, control::Remote, limits, socket};
+use crate::{
+    board::ShardCounts,
+    control::{Dealer, Remote},
+    limits, socket,
+};
 
 /// One listening socket. Level-triggered, so that accepting may stop in the middle of a crowd.
 struct Door {
@@ -22,8 +26,7 @@ struct Door {
 /// All listening sockets of a shard.
 pub(super) struct Doors {
     doors: Vec<Door>,
-    deal_to: Vec<Remote>,
-    next_deal: usize,
+    dealer: Dealer,
     /// The earliest end of a pause; `u64::MAX` for none.
     resume_at_ns: u64,
 }
@@ -51,7 +54,7 @@ impl Doors {
             poller.add(socket.as_raw_fd(), poller::LEVEL, Source::Door(slot as u32))?;
             doors.push(Door { socket, listener, dealt: dealt.contains(&listener), paused_until_ns: None });
         }
-        Ok(Doors { doors, deal_to, next_deal: 0, resume_at_ns: u64::MAX })
+        Ok(Doors { doors, dealer: Dealer::new(deal_to), resume_at_ns: u64::MAX })
     }
 
     /// Accepts one connection.
@@ -74,9 +77,7 @@ impl Doors {
         if !door.dealt {
             return Accepted::Ours(socket, door.listener);
         }
-        let turn = self.next_deal;
-        self.next_deal = (turn + 1) % self.deal_to.len();
-        if self.deal_to[turn].adopt(socket, door.listener).is_err() {
+        if self.dealer.deal(socket, door.listener).is_err() {
             counts.connections_refused.add(1);
         }
         Accepted::NotOurs

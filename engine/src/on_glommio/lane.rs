@@ -22,7 +22,7 @@ use super::connection;
 use crate::{
     address::{self, Address},
     clock,
-    control::{self, MESSAGE_BYTES, Message, Remote},
+    control::{self, Dealer, MESSAGE_BYTES, Message, Remote},
     core::Core,
     fleet::Lane,
     limits,
@@ -48,8 +48,7 @@ pub(super) struct State<S> {
     listeners: RefCell<Vec<RawFd>>,
     control: RawFd,
     targets: Arc<[Address]>,
-    deal_to: Vec<Remote>,
-    next_deal: Cell<usize>,
+    dealer: Dealer,
     winding_down: Cell<bool>,
 }
 
@@ -69,8 +68,7 @@ impl<S: Shard> State<S> {
             listeners: RefCell::new(lane.listeners.iter().map(|(_, socket)| socket.as_raw_fd()).collect()),
             control: lane.control.as_raw_fd(),
             targets: Arc::clone(&lane.targets),
-            deal_to: lane.deal_to.iter().map(Remote::try_clone).collect::<io::Result<_>>()?,
-            next_deal: Cell::new(0),
+            dealer: Dealer::new(lane.deal_to.iter().map(Remote::try_clone).collect::<io::Result<_>>()?),
             winding_down: Cell::new(false),
         })
     }
@@ -167,11 +165,9 @@ impl<S: Shard> State<S> {
 
     /// Hands a connection to the shard whose turn it is.
     fn deal(&self, stream: &TcpStream, listener: usize) {
-        let turn = self.next_deal.get();
-        self.next_deal.set((turn + 1) % self.deal_to.len());
         // SAFETY: the stream is open as long as it is borrowed.
         let copy = unsafe { BorrowedFd::borrow_raw(stream.as_raw_fd()) }.try_clone_to_owned();
-        if copy.and_then(|copy| self.deal_to[turn].adopt(copy, listener)).is_err() {
+        if copy.and_then(|copy| self.dealer.deal(copy, listener)).is_err() {
             self.core().counts().connections_refused.add(1);
         }
     }

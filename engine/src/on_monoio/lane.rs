@@ -16,7 +16,7 @@ use super::connection;
 use crate::{
     address::{self, Address},
     clock,
-    control::{self, MESSAGE_BYTES, Message, Remote},
+    control::{self, Dealer, MESSAGE_BYTES, Message, Remote},
     core::{Core, Duty},
     fleet::Lane,
     limits,
@@ -36,8 +36,7 @@ pub(super) struct State<S> {
     listeners: RefCell<Vec<RawFd>>,
     control: RawFd,
     targets: Arc<[Address]>,
-    deal_to: Vec<Remote>,
-    next_deal: Cell<usize>,
+    dealer: Dealer,
     winding_down: Cell<bool>,
 }
 
@@ -54,8 +53,7 @@ impl<S: Shard> State<S> {
             listeners: RefCell::new(lane.listeners.iter().map(|(_, socket)| socket.as_raw_fd()).collect()),
             control: lane.control.as_raw_fd(),
             targets: Arc::clone(&lane.targets),
-            deal_to: lane.deal_to.iter().map(Remote::try_clone).collect::<io::Result<_>>()?,
-            next_deal: Cell::new(0),
+            dealer: Dealer::new(lane.deal_to.iter().map(Remote::try_clone).collect::<io::Result<_>>()?),
             winding_down: Cell::new(false),
         })
     }
@@ -139,9 +137,7 @@ impl<S: Shard> State<S> {
     /// A connection that was accepted here goes to a task, or to the shard whose turn it is.
     fn place(self: &Rc<Self>, socket: OwnedFd, listener: usize, dealt: bool) {
         if dealt {
-            let turn = self.next_deal.get();
-            self.next_deal.set((turn + 1) % self.deal_to.len());
-            if self.deal_to[turn].adopt(socket, listener).is_err() {
+            if self.dealer.deal(socket, listener).is_err() {
                 self.core().counts().connections_refused.add(1);
             }
         } else {

@@ -11,7 +11,14 @@ use super::{
     ring::{Completion, Ring},
     token::{Kind, Token},
 };
-use crate::{clock, control::Remote, core::Core, limits, shard::Shard, socket};
+use crate::{
+    clock,
+    control::{Dealer, Remote},
+    core::Core,
+    limits,
+    shard::Shard,
+    socket,
+};
 
 /// One listening socket.
 struct Door {
@@ -25,8 +32,7 @@ struct Door {
 /// All listening sockets of a shard.
 pub(super) struct Listening {
     doors: Vec<Door>,
-    deal_to: Vec<Remote>,
-    next_deal: usize,
+    dealer: Dealer,
     multishot: bool,
     shut: bool,
 }
@@ -48,7 +54,7 @@ impl Listening {
                 paused_until_ns: None,
             })
             .collect();
-        Listening { doors, deal_to, next_deal: 0, multishot, shut: false }
+        Listening { doors, dealer: Dealer::new(deal_to), multishot, shut: false }
     }
 
     /// Queues an accept for every door that is neither armed nor paused.
@@ -100,9 +106,7 @@ impl Listening {
         if !door.dealt {
             return Some((socket, door.listener));
         }
-        let turn = self.next_deal;
-        self.next_deal = (turn + 1) % self.deal_to.len();
-        if self.deal_to[turn].adopt(socket, door.listener).is_err() {
+        if self.dealer.deal(socket, door.listener).is_err() {
             core.counts().connections_refused.add(1);
         }
         None
