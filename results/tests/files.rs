@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use results::{Bench, ExitCode, FloorConfig, Output, Placement, ReadError, Requests, Run, Sweep, ValidityCode};
+use results::{Bench, ExitCode, FloorConfig, Mode, Output, Placement, ReadError, Requests, Run, Sweep, ValidityCode};
 use serde_json::Value;
 
 fn fixture(name: &str) -> PathBuf {
@@ -166,6 +166,11 @@ fn exit_codes_follow_from_the_run() {
     let bad = common::bad_run();
     assert_eq!(bad.exit_codes(60), [ExitCode::Interrupted]);
     assert_eq!(bad.exit_codes(59), [ExitCode::Interrupted, ExitCode::RequestsFailed]);
+    let mut short = good.clone();
+    (short.mode, short.requests.planned, short.requests.not_sent) = (Mode::OpenLoop, short.requests.planned + 5, 5);
+    assert!(short.exit_codes(0).is_empty(), "a rate is judged as a rate");
+    short.mode = Mode::ClosedLoop;
+    assert_eq!(short.exit_codes(0), [ExitCode::RequestsFailed]);
     let mut lost = good;
     lost.requests.planned += 1;
     lost.conclude();
