@@ -4,6 +4,7 @@
 //! of the workspace with `unsafe`.
 
 mod address;
+mod allocations;
 mod board;
 mod clock;
 mod control;
@@ -12,6 +13,7 @@ mod cx;
 mod epoll;
 mod features;
 mod fleet;
+mod handicap;
 mod inbox;
 mod ladder;
 pub mod limits;
@@ -25,11 +27,13 @@ mod socket;
 mod uring;
 
 pub use address::{Address, ListenError, Listener};
+pub use allocations::{AllocationFigures, CountingAllocator, allocation_figures, count_allocations};
 pub use board::{Board, Count, ShardCounts, ShardFigures};
 pub use clock::{now_ns, thread_cpu_ns};
 pub use cx::{Cx, Wishes};
 pub use features::Features;
 pub use fleet::{Engine, Fleet, Granted, LaunchError, Plan, ShardError, Stopper, launch};
+pub use handicap::{Burden, Handicap};
 pub use ladder::{HostFacts, LADDER, RingError, Rung, climb};
 pub use limits::Limits;
 pub use options::{EngineOptions, OptionError};

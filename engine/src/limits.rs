@@ -84,6 +84,9 @@ pub const GLOMMIO_PREEMPT_NS: u64 = 10_000_000;
 /// Wait for one shard to end after it was told to, beyond the drain time, before it is reported as stuck.
 pub const JOIN_GRACE_NS: u64 = 2_000_000_000;
 
+/// Most bytes that a shard with a leak on purpose ([`crate::Handicap`]) keeps: far beyond what any check allows, and no danger to the host.
+pub const MAX_LEAK_BYTES: usize = 256 << 20;
+
 /// Bounds of one shard's connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

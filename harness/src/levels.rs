@@ -1,6 +1,7 @@
 //! The ramp of connection counts of a bench: `1,8,64,256`.
 
 use std::fmt;
+use std::num::NonZero;
 use std::str::FromStr;
 
 use crate::limits::{MAX_CONNECTIONS, MAX_LEVELS};
@@ -42,6 +43,15 @@ pub enum LevelsError {
 }
 
 impl Levels {
+    /// The ramp up to `most` users: 1, a quarter, a half, all of them, each once.
+    #[must_use]
+    pub fn up_to(most: NonZero<u32>) -> Self {
+        let mut levels = vec![1, most.get() / 4, most.get() / 2, most.get()];
+        levels.retain(|level| *level > 0);
+        levels.dedup();
+        Self(levels)
+    }
+
     /// The counts, in order.
     #[must_use]
     pub fn as_slice(&self) -> &[u32] {
@@ -90,6 +100,13 @@ impl fmt::Display for Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ramps_up_to_a_number_of_users() {
+        for (most, levels) in [(1, "1"), (2, "1,2"), (3, "1,3"), (4, "1,2,4"), (8, "1,2,4,8"), (256, "1,64,128,256")] {
+            assert_eq!(Levels::up_to(NonZero::new(most).expect("not zero")).to_string(), levels);
+        }
+    }
 
     #[test]
     fn parses_and_names_what_is_wrong() {

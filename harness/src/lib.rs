@@ -32,6 +32,6 @@ pub use host::{HostError, HostFiles};
 pub use host_watch::HostWatch;
 pub use levels::{Levels, LevelsError};
 pub use parent::{DieWithParentError, die_with_parent};
-pub use rig::{Census, End, Rig, RigError, ShardCounts, Target};
+pub use rig::{Census, Elsewhere, End, Held, Rig, RigError, ShardCounts, Target, Totals, hold};
 pub use sweep::{SweepEnd, SweepError, SweepPlan, SweepResult};
 pub use usage::{UsageError, Watch};

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use fake::Stage;
 use harness::bench::run;
-use harness::{BenchEnd, BenchError, BenchPlan, BenchResult, Census, CoreLayout, RigError, ShardCounts, bench::Step};
+use harness::{
+    BenchEnd, BenchError, BenchPlan, BenchResult, Census, CoreLayout, RigError, ShardCounts, Totals, bench::Step,
+};
 use results::{ExitCode, Placement, ValidityCode};
 
 /// A plan over the stand-in.
@@ -225,7 +227,7 @@ fn census(accepted_per_run: &'static [[u64; 2]]) -> Census {
         let runs = accepted_per_run.iter().take(times.div_ceil(2));
         let mut accepted = runs.fold(vec![0, 0], |sum: Vec<u64>, run| vec![sum[0] + run[0], sum[1] + run[1]]);
         accepted[0] += times as u64 + 1;
-        Ok(ShardCounts { accepted, asked: 0 })
+        Ok(ShardCounts { accepted, asked: 0, totals: Totals::default() })
     })
 }
 

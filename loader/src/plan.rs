@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use engine::{Engine, EngineOptions};
+use engine::{Engine, EngineOptions, Handicap};
 use results::{Header, Origin, Placement};
 use thiserror::Error;
 
@@ -49,6 +49,8 @@ pub struct LoadPlan {
     pub engine: Engine,
     /// Settings of each thread's engine.
     pub engine_options: EngineOptions,
+    /// What every arrival of bytes costs on top.
+    pub handicap: Handicap,
     /// Requests one connection keeps under way.
     pub pipeline: u32,
     /// What ends the measured part.
@@ -133,6 +135,7 @@ impl LoadPlan {
             cores: Vec::new(),
             engine: Engine::default(),
             engine_options: EngineOptions::default(),
+            handicap: Handicap::default(),
             pipeline: 1,
             length: Length::Time { duration_ns: 10_000_000_000 },
             rate_per_s: None,

@@ -6,7 +6,7 @@
 use std::{collections::VecDeque, io, sync::Arc};
 
 use codec::limits::PREFIX_BYTES;
-use engine::{Address, Board, Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
+use engine::{Address, Board, Burden, Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
 use results::Outcome;
 
 use crate::{
@@ -82,6 +82,7 @@ pub struct LoadShard<W> {
     /// When connections are begun before the start, where that has a rate; made with the first of them.
     pub(crate) connects: Option<Schedule>,
     pub(crate) times: Timeline,
+    burden: Option<Box<Burden>>,
     /// Requests one connection may have under way.
     depth: usize,
     /// Requests under way on all connections.
@@ -120,6 +121,7 @@ impl<W: Wire> LoadShard<W> {
             lane_of: Vec::with_capacity(2 * lanes),
             measure,
             memo: Memo::default(),
+            burden: Burden::of(shared.plan.handicap),
             pacer: Pacer::new(share.requests, schedule),
             listed: VecDeque::new(),
             connects: None,
@@ -497,6 +499,9 @@ impl<W: Wire> Shard for LoadShard<W> {
 
     #[inline]
     fn data(&mut self, conn: Conn, input: &[u8], eof: bool, out: Option<&mut Outbox>, cx: &mut Cx<'_>) -> Taken {
+        if let Some(burden) = &mut self.burden {
+            burden.pay();
+        }
         let index = self.lane_at(conn);
         let (consumed, need) = match self.lanes[index].state {
             State::Open { .. } => match self.take_answers(index, input, cx.now_ns) {

@@ -5,13 +5,15 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Placement;
+use crate::counts::ServerCounts;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
+use crate::limits::LEAK_BYTES;
 use crate::reader::{self, ReadError, Schema};
 use crate::run::Run;
 use crate::spread::Spread;
 use crate::timestamp;
-use crate::validity::{self, Validity};
+use crate::validity::{self, Validity, ValidityCode};
 
 /// Name and version of the bench file written by this build.
 pub const SCHEMA: Schema = Schema { name: "zapring.bench", major: 1, minor: 1 };
@@ -62,6 +64,9 @@ pub struct BenchRow {
     /// How the run's connections lay over the server's shards; null where nobody asked. Since version 1.1.
     #[serde(default)]
     pub spread: Option<Spread>,
+    /// What the server counted of itself meanwhile; null where nobody asked. Since version 1.1.
+    #[serde(default)]
+    pub counts: Option<ServerCounts>,
     /// The run.
     pub run: Run,
 }
@@ -105,6 +110,19 @@ impl Bench {
                 self.ratios.push(Ratio::of(row, other));
             }
         }
+    }
+
+    /// A doubt when the server's heap grew over the whole bench by more than [`LEAK_BYTES`]. The first row is where it starts from: until
+    /// then contexts and buffers are made for the first time.
+    #[must_use]
+    pub fn leak(&self) -> Option<Validity> {
+        let live = |row: Option<&BenchRow>| row?.counts?.live_end_bytes;
+        let grown = live(self.rows.last())?.saturating_sub(live(self.rows.first())?);
+        (grown > LEAK_BYTES).then(|| {
+            let mib = grown as f64 / f64::from(1 << 20);
+            let detail = format!("the server's heap grew by {mib:.1} MiB from the first run's end to the last one's");
+            Validity::note(ValidityCode::Leak, detail)
+        })
     }
 
     /// Every exit code this bench calls for, over all rows.

@@ -31,6 +31,9 @@ pub const RESAMPLES: usize = 10_000;
 /// A ratio closer to 1 than this share is no difference unless asked otherwise: two benches of the same program differ by some percent.
 pub const NOISE_THRESHOLD: f64 = 0.05;
 
+/// Growth of a server's heap over a bench, in bytes, beyond which it is called a leak: contexts and buffers of more connections are below it.
+pub const LEAK_BYTES: i64 = 8 << 20;
+
 /// Most curves in one chart: as many as there are colours.
 pub const MAX_CHART_CURVES: usize = 7;
 

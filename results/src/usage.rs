@@ -65,6 +65,12 @@ impl ServerBlock {
     pub fn busiest_core(&self) -> Option<f64> {
         busiest_share(&self.core_busy)
     }
+
+    /// What its resident memory grew by over the window, in bytes; below zero where it gave some back.
+    #[must_use]
+    pub fn rss_growth_bytes(&self) -> f64 {
+        self.rss_end_bytes as f64 - self.rss_start_bytes as f64
+    }
 }
 
 /// The loader process itself over the measured window.

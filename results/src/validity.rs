@@ -46,6 +46,8 @@ pub enum ValidityCode {
     SpreadUnknown,
     /// Too few rounds of a comparison for its ratios.
     TooFewRounds,
+    /// The server's heap kept growing.
+    Leak,
     /// A code of a newer minor version.
     #[serde(other)]
     Other,
@@ -75,6 +77,7 @@ impl ValidityCode {
             Self::IdleShards => "idle_shards",
             Self::SpreadUnknown => "spread_unknown",
             Self::TooFewRounds => "too_few_rounds",
+            Self::Leak => "leak",
             Self::Other => "other",
         }
     }
@@ -106,6 +109,7 @@ impl ValidityCode {
             Self::IdleShards => "use at least as many connections as there are loader cores",
             Self::SpreadUnknown => "look at the server's own counts, GET /stats",
             Self::TooFewRounds => "let it make at least three rounds, and watch the side that is compared",
+            Self::Leak => "compare with more rounds: what is made once levels off, a leak does not",
             Self::Other => "read this file with the version that wrote it",
         }
     }

@@ -1,5 +1,7 @@
 //! What a user may set about the server, apart from what the engine bounds (connections, memory, write stalls).
 
+use engine::Handicap;
+
 use crate::wire::Wire;
 
 /// Options of every shard of a server.
@@ -19,6 +21,8 @@ pub struct ServerOptions {
     pub body_timeout_ns: u64,
     /// The wire of each listener, in the order of the engine's plan.
     pub wires: Vec<Wire>,
+    /// What every arrival of bytes for a handler costs on top; floor has no handlers.
+    pub handicap: Handicap,
 }
 
 impl Default for ServerOptions {
@@ -31,6 +35,7 @@ impl Default for ServerOptions {
             head_timeout_ns: 10_000_000_000,
             body_timeout_ns: 30_000_000_000,
             wires: Vec::new(),
+            handicap: Handicap::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::SystemTime};
 
-use engine::{Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
+use engine::{Burden, Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
 
 use crate::{
     context::{Context, Waiting},
@@ -22,6 +22,7 @@ pub struct ServerShard {
     contexts: Vec<Context>,
     open: usize,
     wall: fn() -> SystemTime,
+    burden: Option<Box<Burden>>,
 }
 
 impl ServerShard {
@@ -30,7 +31,8 @@ impl ServerShard {
     /// # Panics
     /// When `published` was not made for so many shards.
     pub fn new(index: usize, options: Arc<ServerOptions>, published: Arc<Published>, wall: fn() -> SystemTime) -> Self {
-        ServerShard { service: Service::new(index, options, published), contexts: Vec::new(), open: 0, wall }
+        let burden = Burden::of(options.handicap);
+        ServerShard { service: Service::new(index, options, published), contexts: Vec::new(), open: 0, wall, burden }
     }
 
     /// Whether a connection has waited longer than it may.
@@ -97,6 +99,11 @@ impl Shard for ServerShard {
         if context.streaming.is_some() {
             context.input_left = !input.is_empty();
             return Taken { consumed: 0, next: Next::Hold };
+        }
+        if let Some(burden) = &mut self.burden
+            && context.wire != Wire::Floor
+        {
+            burden.pay();
         }
         match context.wire {
             Wire::Zap => zap_wire::data(context, &mut self.service, input, out, cx),

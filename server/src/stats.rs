@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use engine::{Board, Granted, ShardFigures};
+use engine::{AllocationFigures, Board, Granted, ShardFigures, allocation_figures};
 use serde::Serialize;
 
 use crate::counters::{RequestCounts, RequestFigures};
@@ -63,6 +63,7 @@ impl Published {
             setup_flags: engine.and_then(|granted| granted.setup).map(|setup| setup.names()),
             ring_features: engine.map(|granted| granted.features.names()),
             process: Process::read().ok(),
+            allocator: allocation_figures(),
             requests: self.requests(),
             connections: self.board.total(),
             shards: self
@@ -88,6 +89,8 @@ struct Stats {
     /// What else the kernel has and the ring engine uses; empty on the others.
     ring_features: Option<Vec<&'static str>>,
     process: Option<Process>,
+    /// `None` unless the program counts its allocations.
+    allocator: Option<AllocationFigures>,
     requests: RequestFigures,
     connections: ShardFigures,
     shards: Vec<ShardStats>,

@@ -1,21 +1,23 @@
 //! `zapring bench`.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, num::NonZero, time::Duration};
 
 use clap::ValueEnum;
-use engine::Engine;
+use engine::{Address, Engine};
 use harness::{
-    BenchError, BenchPlan, CoreLayout, CoreList, HostFiles, Levels, Target,
+    BenchError, BenchPlan, CoreLayout, CoreList, Elsewhere, HostFiles, Levels, Rig, Target,
     bench::{self, Step},
 };
 use indicatif::ProgressBar;
-use results::{Bench, ExitCode, report::bench::text};
+use results::{Bench, ExitCode, Placement, report::bench::text};
 
 use crate::{
     census::census,
     document::{self, DocumentArgs, Made},
     engine_args::EngineArgs,
     failure::Failure,
+    handicap_args::HandicapArgs,
+    load,
     side_cores::SideCores,
     value,
 };
@@ -34,10 +36,13 @@ pub(crate) struct Args {
     /// Connection counts, as in 1,8,64,256
     #[arg(long, default_value = "1,8,64,256", value_name = "LIST")]
     levels: Levels,
+    /// Users up to so many instead: levels of 1, a quarter, a half, and all of them
+    #[arg(long, conflicts_with = "levels", value_name = "N")]
+    vusers: Option<NonZero<u32>>,
     /// Wires to drive
     #[arg(long, default_values = ["http", "zap"], value_delimiter = ',', value_name = "LIST", value_parser = ["http", "zap", "floor"])]
     wires: Vec<String>,
-    /// How long each level is measured
+    /// How long each wire is measured at each level
     #[arg(short, long, default_value = "3s", value_parser = value::time, value_name = "TIME")]
     duration: Duration,
     /// Warm-up before each
@@ -59,6 +64,20 @@ pub(crate) struct Args {
     /// What is asked of the server, but on floor
     #[arg(long, default_value = "/health", value_name = "PATH")]
     path: String,
+    /// Start the server alone, placed as for a bench, say how to drive it, and leave it up until interrupted
+    #[arg(long, conflicts_with_all = ["target", "out"])]
+    server: bool,
+    /// Drive a server that is there already, as in http://10.0.0.2:8080/health; repeatable, once per wire
+    #[arg(long, conflicts_with_all = ["wires", "path", "placement", "debug_alloc"], value_name = "URL")]
+    target: Vec<String>,
+    /// Its process, to be watched where it is on this host; --server-cores says where it runs
+    #[arg(long, requires_all = ["target", "server_cores"], value_name = "PID")]
+    target_pid: Option<u32>,
+    /// Let the server count its allocations and live bytes; growth of more than 8 MiB over the bench is called a leak
+    #[arg(long)]
+    debug_alloc: bool,
+    #[command(flatten)]
+    handicap: HandicapArgs,
     /// Requests each connection keeps under way
     #[arg(long, default_value_t = 1, value_name = "N")]
     pipeline: u32,
@@ -68,6 +87,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let plan = plan(args)?;
+    if args.server {
+        return leave_up(&plan);
+    }
     let output = args.document.open(Bench::file_name)?;
     let stop = document::stop_flag()?;
     let bar = args.document.bar(plan.runs().count() as u64);
@@ -86,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 fn plan(args: &Args) -> Result<BenchPlan, Failure> {
     let mut plan = BenchPlan::new(document::own_exe()?, layout(args)?, env!("CARGO_PKG_VERSION"));
     plan.command = document::command();
-    plan.levels = args.levels.clone();
+    plan.levels = args.vusers.map_or_else(|| args.levels.clone(), Levels::up_to);
     let server_engine = args.engine.engine;
     let loader_engine = args.loader_engine.unwrap_or(server_engine);
     for engine in [server_engine, loader_engine] {
@@ -103,8 +125,60 @@ fn plan(args: &Args) -> Result<BenchPlan, Failure> {
     if args.pipeline != 1 {
         rig.loader_args.extend(["--pipeline".to_owned(), args.pipeline.to_string()]);
     }
+    rig.server_args.extend(args.handicap.typed());
+    rig.server_args.extend(args.debug_alloc.then(|| "--debug-alloc".to_owned()));
     rig.census = Some(census());
+    if !args.target.is_empty() {
+        elsewhere(args, rig)?;
+    }
     Ok(plan)
+}
+
+/// Turns a rig to a server that is there already.
+fn elsewhere(args: &Args, rig: &mut Rig) -> Result<(), Failure> {
+    let mut urls = BTreeMap::new();
+    let mut on_this_host = true;
+    rig.targets.clear();
+    for url in &args.target {
+        let target = loader::Target::parse(url)?;
+        let wire = target.wire.word().to_owned();
+        let local =
+            |address: &Address| !matches!(address, Address::Tcp(address) if !address.ip().to_canonical().is_loopback());
+        on_this_host &= target.resolve()?.iter().all(local);
+        if urls.insert(wire.clone(), url.clone()).is_some() {
+            return Err(Failure::Usage(format!("--target {url}: {wire} is driven already; give each wire once")));
+        }
+        rig.targets.push(Target::new(&wire, ""));
+    }
+    if !on_this_host {
+        rig.cores.placement = Placement::Remote;
+    } else if args.target_pid.is_none() {
+        rig.cores.placement = Placement::Unknown;
+    }
+    rig.elsewhere = Some(Elsewhere { urls, pid: args.target_pid });
+    rig.census = None;
+    Ok(())
+}
+
+/// The server alone, for a tool of somebody else's.
+fn leave_up(plan: &BenchPlan) -> Result<ExitCode, Failure> {
+    let stop = document::stop_flag()?;
+    let CoreLayout { server, loader, .. } = &plan.rig.cores;
+    harness::hold(&plan.rig, &stop, &mut |held| {
+        let mut text = format!("server {} on cores {server}; drive it from cores {loader}, as in\n", held.pid);
+        for url in &held.urls {
+            if url.starts_with("http:") {
+                text += &format!("  taskset -c {loader} wrk -t{} -c64 -d10s {url}\n", loader.len());
+            }
+            let (pid, levels) = (held.pid, &plan.levels);
+            text += &format!(
+                "  zapring bench --target {url} --target-pid {pid} --server-cores {server} --loader-cores {loader} --levels {levels}\n"
+            );
+        }
+        text += "until Ctrl-C\n";
+        load::print(&text, false);
+    })?;
+    Ok(ExitCode::Ok)
 }
 
 /// What is asked on a wire. Floor frames carry nothing but their sizes, and have those of zap's `/health` by default.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use harness::{Census, ShardCounts};
+use harness::{Census, ShardCounts, Totals};
 use serde_json::Value;
 
 /// How long the server may take to be connected to, and to answer: it has nothing else to do.
@@ -72,7 +72,23 @@ fn counts(first: &Value, second: &Value) -> Option<ShardCounts> {
     let (before, after) = (before?, after?);
     let mut grown = before.iter().zip(&after).enumerate().filter(|(_, (before, after))| after > before);
     let (asked, _) = grown.next()?;
-    (before.len() == after.len() && grown.next().is_none()).then_some(ShardCounts { accepted, asked })
+    let totals = totals(second)?;
+    (before.len() == after.len() && grown.next().is_none()).then_some(ShardCounts { accepted, asked, totals })
+}
+
+/// What the whole server counted.
+fn totals(stats: &Value) -> Option<Totals> {
+    let figure = |path: &str| stats.pointer(path)?.as_u64();
+    Some(Totals {
+        requests: figure("/requests/zap_requests")?
+            + figure("/requests/http_requests")?
+            + figure("/requests/floor_requests")?,
+        operations: figure("/connections/operations")?,
+        completions: figure("/connections/completions")?,
+        enters: figure("/connections/enters")?,
+        allocations: figure("/allocator/allocations"),
+        live_bytes: stats.pointer("/allocator/live_bytes").and_then(Value::as_i64),
+    })
 }
 
 #[cfg(test)]
@@ -82,13 +98,20 @@ mod tests {
 
     fn stats(shards: &[(u64, u64)]) -> Value {
         let shard = |(opened, requests): &(u64, u64)| json!({ "connections": { "connections_opened": opened }, "requests": { "http_requests": requests } });
-        json!({ "shards": shards.iter().map(shard).collect::<Vec<_>>() })
+        json!({
+            "shards": shards.iter().map(shard).collect::<Vec<_>>(),
+            "requests": { "zap_requests": 1, "http_requests": 20, "floor_requests": 300 },
+            "connections": { "operations": 5, "completions": 6, "enters": 7 },
+            "allocator": { "allocations": 8, "live_bytes": -9 },
+        })
     }
 
     #[test]
     fn the_shard_that_answered_is_known_by_its_requests() {
         let got = counts(&stats(&[(32, 900), (33, 901)]), &stats(&[(32, 900), (33, 902)]));
-        assert_eq!(got, Some(ShardCounts { accepted: vec![32, 33], asked: 1 }));
+        let (allocations, live_bytes) = (Some(8), Some(-9));
+        let totals = Totals { requests: 321, operations: 5, completions: 6, enters: 7, allocations, live_bytes };
+        assert_eq!(got, Some(ShardCounts { accepted: vec![32, 33], asked: 1, totals }));
     }
 
     #[test]

@@ -105,6 +105,8 @@ impl<T: Serialize, E: Display> Made<'_, T, E> {
             End::Interrupted => self.codes.push(ExitCode::Interrupted),
             End::Failed(error) => {
                 eprintln!("zapring: {error}");
+                // The document is a part for this reason, and not because somebody stopped it.
+                self.codes.retain(|code| *code != ExitCode::Interrupted);
                 self.codes.push((self.code_of)(error));
             }
         }

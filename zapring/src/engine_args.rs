@@ -83,7 +83,7 @@ impl EngineArgs {
 }
 
 /// A time as the command line takes it: its least unit is the microsecond, of which it takes fractions.
-fn time_text(ns: u64) -> String {
+pub(crate) fn time_text(ns: u64) -> String {
     match ns % 1000 {
         0 => format!("{}us", ns / 1000),
         rest => format!("{}.{rest:03}us", ns / 1000),

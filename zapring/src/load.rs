@@ -20,7 +20,7 @@ use results::{
     report::load::{Detail, text},
 };
 
-use crate::{engine_args::EngineArgs, failure::Failure, signals, value};
+use crate::{engine_args::EngineArgs, failure::Failure, handicap_args::HandicapArgs, signals, value};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -83,6 +83,8 @@ pub(crate) struct Args {
     expect: Expect,
     #[command(flatten)]
     engine: EngineArgs,
+    #[command(flatten)]
+    handicap: HandicapArgs,
     /// Write the run file there; - for standard output, the text then goes to standard error
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
@@ -194,6 +196,7 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
     plan.cores = cores;
     plan.engine = args.engine.engine;
     plan.engine_options = args.engine.options(args.engine.engine)?;
+    plan.handicap = args.handicap.handicap();
     plan.pipeline = args.pipeline;
     plan.length = match (args.requests, args.duration) {
         (Some(total), _) => Length::Requests { total },

@@ -24,6 +24,10 @@ use clap::{Parser, Subcommand};
 
 /// ZAP/HTTP benchmark server and pinned load generator on io_uring.
 #[derive(Debug, Parser)]
+/// Counts only where `--debug-alloc` asks for it.
+#[global_allocator]
+static ALLOCATOR: engine::CountingAllocator = engine::CountingAllocator;
+
 #[command(name = "zapring", version, about, max_term_width = 120, disable_version_flag = true)]
 #[command(after_help = EXIT_CODES)]
 struct Cli {

@@ -10,6 +10,7 @@ use server::{Listen, ServerOptions, StartOptions};
 use crate::{
     engine_args::EngineArgs,
     failure::Failure,
+    handicap_args::HandicapArgs,
     signals,
     value::{self, Cpus},
 };
@@ -43,6 +44,11 @@ pub(crate) struct Args {
     /// How long a connection may stay open without a request
     #[arg(long, value_parser = value::time_ns, default_value = "60s", value_name = "TIME")]
     idle_timeout: u64,
+    /// Count allocations and live bytes: shown by /stats, and once more at the end
+    #[arg(long)]
+    debug_alloc: bool,
+    #[command(flatten)]
+    handicap: HandicapArgs,
     /// Print nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -55,13 +61,21 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if let Some(parent) = args.die_with_parent {
         harness::die_with_parent(parent)?;
     }
+    if args.debug_alloc {
+        engine::count_allocations();
+    }
     let mut running = server::start(options(args)?)?;
     let system = |what| move |source| Failure::System { what, source };
     let stopper = running.stopper().map_err(system("making a handle to stop the server with"))?;
     signals::on_first(move || stopper.stop()).map_err(system("installing signal handlers"))?;
     announce(args, &running).map_err(system("writing to standard output"))?;
     running.wait_any();
-    match running.join() {
+    let ended = running.join();
+    if let Some(figures) = engine::allocation_figures().filter(|_| !args.quiet) {
+        let mib = figures.live_bytes as f64 / f64::from(1 << 20);
+        println!("{} allocations, {mib:.1} MiB still held after the end", figures.allocations);
+    }
+    match ended {
         Ok(()) => Ok(ExitCode::Ok),
         Err(errors) => Err(Failure::Shards {
             shards: errors.len(),
@@ -97,6 +111,7 @@ fn options(args: &Args) -> Result<StartOptions, Failure> {
             max_frame_bytes: args.max_frame,
             max_body_bytes: args.max_frame,
             idle_timeout_ns: args.idle_timeout,
+            handicap: args.handicap.handicap(),
             ..ServerOptions::default()
         },
         listen: if args.listen.is_empty() { Listen::defaults() } else { args.listen.clone() },

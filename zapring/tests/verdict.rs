@@ -5,14 +5,21 @@
 mod support;
 
 use std::{
+    fs,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
 };
 
 use results::{Run, Verdict, VerdictBlock};
 use support::{Server, tool, zapring};
 
-const TRIES: usize = 4;
+const TRIES: usize = 8;
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// The situations need the cores to themselves.
 static CORES: Mutex<()> = Mutex::new(());
@@ -60,6 +67,7 @@ fn judged(mut run: impl FnMut() -> (Run, String), want: impl Fn(&VerdictBlock) -
             return (run, verdict);
         }
         said.push(line);
+        thread::sleep(PAUSE);
     }
     panic!("judged as {said:#?}");
 }
@@ -79,6 +87,75 @@ fn one_connection_keeps_nobody_busy() {
     let switches = run.server.and_then(|server| server.context_switches).expect("this kernel counts them");
     assert!(switches.voluntary > run.requests.ok / 2, "a server that sleeps between requests: {switches:?}");
     assert!(run.cores.iter().all(|row| row.ring_overflow == Some(0)), "{:?}", run.cores);
+}
+
+/// A side is made slow by time it burns whenever bytes arrive; where both burn the same, neither is ahead.
+#[test]
+fn the_slower_side_is_the_one_that_is_full() {
+    let (Some([first, second]), _alone) = (two_cores(), alone()) else { return };
+    let slow = ["--handicap-spin", "40us"];
+    for (slow_server, slow_loader, word) in
+        [(true, false, Verdict::ServerBound), (false, true, Verdict::LoaderBound), (true, true, Verdict::Balanced)]
+    {
+        let handicap = |slowed| if slowed { &slow[..] } else { &[] };
+        let server = Server::start("uring", &[&["--cores", &first.to_string()], handicap(slow_server)].concat());
+        let args = ["--engine", "uring", "-c", "64", "-d", "1s", "--warmup", "200ms"];
+        let args = [&args[..], handicap(slow_loader)].concat();
+        let (_, verdict) = judged(|| load(&server, first, second, &args), |verdict| verdict.word == word);
+        assert_eq!(verdict.at_least, slow_loader, "what a full loader finds is a lower bound");
+    }
+}
+
+/// A control group that may use half of one CPU; removed when the test is done with it.
+struct HalfACpu(PathBuf);
+
+impl HalfACpu {
+    /// In whichever version of control groups counts CPU time here; says why when neither lets us.
+    fn make() -> Option<Self> {
+        let name = format!("zapring-test-{}", std::process::id());
+        for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"] {
+            let (root, group) = (Path::new(root), Path::new(root).join(&name));
+            // What is no hierarchy at all may still let a folder be made.
+            if !root.join("cgroup.procs").exists() || fs::create_dir(&group).is_err() {
+                continue;
+            }
+            let made = HalfACpu(group.clone());
+            let v2 = fs::write(group.join("cpu.max"), "50000 100000");
+            let v1 = || {
+                fs::write(group.join("cpu.cfs_period_us"), "100000")
+                    .and_then(|()| fs::write(group.join("cpu.cfs_quota_us"), "50000"))
+            };
+            if v2.or_else(|_| v1()).is_ok() {
+                return Some(made);
+            }
+        }
+        eprintln!("skipped: no control group with a CPU quota can be made here");
+        None
+    }
+
+    fn take(&self, pid: u32) {
+        fs::write(self.0.join("cgroup.procs"), pid.to_string()).expect("our own child");
+    }
+}
+
+impl Drop for HalfACpu {
+    fn drop(&mut self) {
+        // Empty once its process is gone, which the kernel may notice a moment later.
+        support::wait_until("the group is gone", || fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+#[test]
+fn a_quota_starves_the_server() {
+    let (Some([first, second]), _alone) = (two_cores(), alone()) else { return };
+    let Some(quota) = HalfACpu::make() else { return };
+    let server = Server::start("uring", &["--cores", &first.to_string()]);
+    quota.take(server.pid());
+    let args = ["--engine", "uring", "-c", "64", "-d", "1s", "--warmup", "200ms"];
+    let (run, verdict) = judged(|| load(&server, first, second, &args), |verdict| verdict.word == Verdict::Starved);
+    assert!(verdict.reasons.iter().any(|reason| reason.contains("quota")), "{:?}", verdict.reasons);
+    let taken = run.server.and_then(|server| server.throttling).expect("the group counts");
+    assert!(taken.periods > 0 && taken.throttled_ns > 0, "{taken:?}");
 }
 
 #[test]

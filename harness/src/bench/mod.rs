@@ -21,8 +21,8 @@ pub enum Step<'a> {
     Starting,
     /// The server is ready.
     Serving {
-        /// Its process id.
-        pid: u32,
+        /// Its process id, where it is on this host.
+        pid: Option<u32>,
     },
     /// A run begins.
     Begin {
@@ -95,7 +95,8 @@ fn drive(
             LoadEnd::Done(measured) => {
                 progress(Step::Done { run: &measured.run });
                 let wire = target.wire.clone();
-                rows.push(BenchRow { wire, connections, spread: measured.spread, run: *measured.run });
+                let (spread, counts, run) = (measured.spread, measured.counts, *measured.run);
+                rows.push(BenchRow { wire, connections, spread, counts, run });
             }
         }
     }
@@ -105,16 +106,18 @@ fn drive(
 fn document(plan: &BenchPlan) -> Bench {
     let Moment { run_id, started_at } = Moment::now();
     let cores = &plan.rig.cores;
+    let ours = plan.rig.elsewhere.is_none();
+    let watched = plan.rig.elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.pid.is_some());
     Bench {
         run_id,
         started_at,
         command: plan.command.clone(),
-        server_command: plan.rig.serve_command().words(),
+        server_command: if ours { plan.rig.serve_command().words() } else { Vec::new() },
         placement: cores.placement,
-        server_cores: cores.server.as_slice().to_vec(),
+        server_cores: if watched { cores.server.as_slice().to_vec() } else { Vec::new() },
         loader_cores: cores.loader.as_slice().to_vec(),
         environment: environment::collect(&plan.host, &plan.zapring_version),
-        validity: cores.doubts(),
+        validity: if ours { cores.doubts() } else { Vec::new() },
         ..Bench::default()
     }
 }
@@ -124,5 +127,6 @@ fn conclude(plan: &BenchPlan, mut bench: Bench, end: BenchEnd) -> BenchResult {
     if let [base, .., target] = plan.rig.targets.as_slice() {
         bench.compare_wires(&target.wire, &base.wire);
     }
+    bench.validity.extend(bench.leak());
     BenchResult { bench, end }
 }

@@ -7,9 +7,41 @@
 use std::fmt;
 use std::sync::Arc;
 
-use results::{Placement, Run, Spread, Validity, ValidityCode};
+use results::{Placement, Run, ServerCounts, Spread, Validity, ValidityCode};
 
 use crate::cores::CoreLayout;
+
+/// What all shards of a server have counted since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Requests on every wire.
+    pub requests: u64,
+    /// Operations given to the kernel.
+    pub operations: u64,
+    /// Completions taken.
+    pub completions: u64,
+    /// Waits.
+    pub enters: u64,
+    /// Allocations, where it counts them.
+    pub allocations: Option<u64>,
+    /// Bytes on its heap since it counts them.
+    pub live_bytes: Option<i64>,
+}
+
+impl Totals {
+    /// What was counted between two answers; `None` when they are not of one server.
+    fn since(&self, before: &Self) -> Option<ServerCounts> {
+        Some(ServerCounts {
+            requests: self.requests.checked_sub(before.requests)?,
+            operations: self.operations.checked_sub(before.operations)?,
+            completions: self.completions.checked_sub(before.completions)?,
+            enters: self.enters.checked_sub(before.enters)?,
+            allocations: self.allocations.zip(before.allocations).and_then(|(end, start)| end.checked_sub(start)),
+            live_start_bytes: before.live_bytes,
+            live_end_bytes: self.live_bytes,
+        })
+    }
+}
 
 /// What a server says about its shards.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,6 +50,8 @@ pub struct ShardCounts {
     pub accepted: Vec<u64>,
     /// The shard that answered: it got the one connection made for asking.
     pub asked: usize,
+    /// What they counted together.
+    pub totals: Totals,
 }
 
 impl ShardCounts {
@@ -70,9 +104,24 @@ pub(super) struct Counted {
     pub(super) after: Result<ShardCounts, String>,
 }
 
+/// What two answers amount to.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Where the run's connections lay.
+    pub(super) spread: Option<Spread>,
+    /// What the server counted of itself.
+    pub(super) counts: Option<ServerCounts>,
+    /// What is doubtful about the spread.
+    pub(super) doubts: Vec<Validity>,
+}
+
 impl Counted {
-    /// The spread of the run's connections, and what is doubtful about it.
-    pub(super) fn judge(self, cores: &CoreLayout, run: &Run) -> (Option<Spread>, Vec<Validity>) {
+    /// The spread of the run's connections, what is doubtful about it, and what else was counted.
+    pub(super) fn judge(self, cores: &CoreLayout, run: &Run) -> Found {
+        let counts = match (&self.before, &self.after) {
+            (Ok(before), Ok(after)) => after.totals.since(&before.totals),
+            _ => None,
+        };
         let driven = cores.driven(run.config.connections);
         let mut doubts = Vec::new();
         doubts.extend(idle_shards(cores, driven));
@@ -90,11 +139,11 @@ impl Counted {
                     let opened: Vec<u64> = run.cores.iter().map(|row| row.connections.into()).collect();
                     doubts.extend(spread.unpaired(&opened, run.reconnects));
                 }
-                (Some(spread), doubts)
+                Found { spread: Some(spread), counts, doubts }
             }
             Err(reason) => {
                 doubts.push(Validity::note(ValidityCode::SpreadUnknown, reason));
-                (None, doubts)
+                Found { spread: None, counts, doubts }
             }
         }
     }
@@ -114,7 +163,7 @@ mod tests {
     use results::CoreRow;
 
     fn counts(accepted: &[u64], asked: usize) -> Result<ShardCounts, String> {
-        Ok(ShardCounts { accepted: accepted.to_vec(), asked })
+        Ok(ShardCounts { accepted: accepted.to_vec(), asked, totals: Totals::default() })
     }
 
     fn run(opened: &[u32]) -> Run {
@@ -128,7 +177,7 @@ mod tests {
     fn judge(before: &[u64], after: (&[u64], usize), opened: &[u32]) -> (Option<Spread>, Vec<ValidityCode>) {
         let cores = CoreLayout::paired(&"0-1".parse().expect("a valid list"));
         let counted = Counted { before: counts(before, 0), after: counts(after.0, after.1) };
-        let (spread, doubts) = counted.judge(&cores, &run(opened));
+        let Found { spread, doubts, .. } = counted.judge(&cores, &run(opened));
         (spread, doubts.into_iter().map(|doubt| doubt.code).collect())
     }
 
@@ -148,10 +197,27 @@ mod tests {
     fn idle_shards_are_named() {
         let cores = CoreLayout::paired(&"2-3".parse().expect("a valid list"));
         let counted = Counted { before: counts(&[0, 0], 0), after: counts(&[2, 0], 0) };
-        let (spread, doubts) = counted.judge(&cores, &run(&[1]));
+        let Found { spread, doubts, .. } = counted.judge(&cores, &run(&[1]));
         assert_eq!(spread.and_then(|spread| spread.range()), Some((1, 1)));
         assert_eq!(doubts[0].detail, "only the shards on cores 2 of 2-3 were driven");
         assert_eq!(doubts.len(), 1);
+    }
+
+    #[test]
+    fn counts_are_differences_and_never_negative() {
+        let totals = |requests, allocations, live_bytes| Totals {
+            requests,
+            operations: 2 * requests,
+            allocations,
+            live_bytes,
+            ..Totals::default()
+        };
+        let (before, after) = (totals(10, Some(5), Some(-3)), totals(17, Some(6), Some(40)));
+        let counts = after.since(&before).expect("one server");
+        assert_eq!((counts.requests, counts.operations, counts.allocations), (7, 14, Some(1)));
+        assert_eq!((counts.live_start_bytes, counts.live_end_bytes), (Some(-3), Some(40)));
+        assert_eq!(before.since(&after), None);
+        assert_eq!(totals(17, None, None).since(&before).expect("one server").allocations, None);
     }
 
     #[test]
@@ -160,7 +226,7 @@ mod tests {
         assert_eq!(judge(&[9], (&[1, 1], 0), &[4, 4]), (None, vec![ValidityCode::SpreadUnknown]));
         let cores = CoreLayout::split(&"0-3".parse().expect("a valid list"));
         let counted = Counted { before: counts(&[0, 0], 0), after: Err("nobody there".to_owned()) };
-        let (spread, doubts) = counted.judge(&cores, &run(&[2, 2]));
+        let Found { spread, doubts, .. } = counted.judge(&cores, &run(&[2, 2]));
         assert_eq!((spread, doubts[0].detail.as_str()), (None, "nobody there"));
     }
 }

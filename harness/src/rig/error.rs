@@ -36,6 +36,14 @@ pub enum RigError {
         /// What it printed.
         stdout: String,
     },
+    /// The server ended though nobody told it to.
+    #[error("the server ended by itself ({status}){stderr}")]
+    ServerEnded {
+        /// How it ended.
+        status: String,
+        /// What it said, on lines of their own.
+        stderr: String,
+    },
     /// The server ended during a run.
     #[error("the server died during {wire} with {connections} connections ({status}){stderr}")]
     ServerDied {
@@ -103,6 +111,7 @@ impl RigError {
             Self::Child(_)
             | Self::ServerNotReady { .. }
             | Self::NoListener { .. }
+            | Self::ServerEnded { .. }
             | Self::ServerDied { .. }
             | Self::LoaderHung { .. } => ExitCode::Unexpected,
         }

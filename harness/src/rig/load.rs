@@ -4,11 +4,11 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use results::{ExitCode, Placement, ReadError, Run, Spread, ValidityCode};
+use results::{ExitCode, Placement, ReadError, Run, ServerCounts, Spread, ValidityCode};
 
 use crate::child::{Child, describe};
 use crate::limits::{MAX_STDOUT_BYTES, POLL, STOP_GRACE};
-use crate::rig::census::Counted;
+use crate::rig::census::{Counted, Found};
 use crate::rig::error::{RigError, said};
 use crate::rig::{Rig, Server, Target};
 
@@ -22,6 +22,8 @@ pub(crate) struct Measured {
     pub(crate) run: Box<Run>,
     /// Where its connections went, when somebody asked and was answered.
     pub(crate) spread: Option<Spread>,
+    /// What the server counted of itself meanwhile.
+    pub(crate) counts: Option<ServerCounts>,
 }
 
 /// How a load run ended when it did not fail.
@@ -46,12 +48,9 @@ impl Rig {
         self.place(&mut run);
         let counted =
             census.zip(before).map(|((census, address), before)| Counted { before, after: census.ask(&address) });
-        let spread = counted.and_then(|counted| {
-            let (spread, doubts) = counted.judge(&self.cores, &run);
-            run.validity.extend(doubts);
-            spread
-        });
-        Ok(LoadEnd::Done(Measured { run: Box::new(run), spread }))
+        let found = counted.map_or_else(Found::default, |counted| counted.judge(&self.cores, &run));
+        run.validity.extend(found.doubts);
+        Ok(LoadEnd::Done(Measured { run: Box::new(run), spread: found.spread, counts: found.counts }))
     }
 
     /// Only the rig knows that cores are shared on purpose: the loader sees that they overlap.
@@ -71,7 +70,11 @@ impl Rig {
         stop: &AtomicBool,
     ) -> Result<Option<Run>, RigError> {
         let wire = target.wire.as_str();
-        let url = format!("{}{}", server.address(wire).trim_end_matches('/'), target.path);
+        let address = server.address(wire);
+        let url = match server.child {
+            Some(_) => format!("{}{}", address.trim_end_matches('/'), target.path),
+            None => address.to_owned(),
+        };
         let mut loader = Child::start(&self.load_command(&url, connections, server.pid()))?;
         let given = self.warmup.saturating_add(self.duration).saturating_add(self.load_slack);
         let deadline = Instant::now() + given;
@@ -95,13 +98,15 @@ impl Rig {
 }
 
 fn server_alive(server: &mut Server, wire: &str, connections: u32) -> Result<(), RigError> {
-    match server.child.poll()? {
+    // Of one that is not ours only the loader knows how it is.
+    let Some(child) = &mut server.child else { return Ok(()) };
+    match child.poll()? {
         None => Ok(()),
         Some(status) => Err(RigError::ServerDied {
             wire: wire.to_owned(),
             connections,
             status: describe(status),
-            stderr: said(&server.child.stderr_tail()),
+            stderr: said(&child.stderr_tail()),
         }),
     }
 }

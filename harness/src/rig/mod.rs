@@ -4,14 +4,17 @@
 
 pub mod census;
 pub mod error;
+mod hold;
 mod load;
 mod server;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use census::{Census, ShardCounts};
+pub use census::{Census, ShardCounts, Totals};
 pub use error::RigError;
+pub use hold::{Held, hold};
 pub(crate) use load::{LoadEnd, Measured};
 pub(crate) use server::Server;
 
@@ -47,9 +50,20 @@ impl Target {
     }
 }
 
+/// A server that somebody else started and will end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// What is driven on each wire: the whole URL.
+    pub urls: BTreeMap<String, String>,
+    /// Its process, where it is on this host and shall be watched.
+    pub pid: Option<u32>,
+}
+
 /// What a server and its loaders are started with.
 #[derive(Debug, Clone)]
 pub struct Rig {
+    /// The server, when it is there already: none is started then.
+    pub elsewhere: Option<Elsewhere>,
     /// The executable that has the commands `serve` and `load`: usually [`std::env::current_exe`].
     pub exe: PathBuf,
     /// What is served and driven; the server listens on each wire once.
@@ -81,6 +95,7 @@ impl Rig {
     #[must_use]
     pub fn new(exe: PathBuf, targets: Vec<Target>, cores: CoreLayout) -> Self {
         Self {
+            elsewhere: None,
             exe,
             targets,
             cores,
@@ -132,9 +147,10 @@ impl Rig {
             .args(self.server_args.iter().map(String::as_str))
     }
 
-    /// The loader's command line for one run against `url`, as in `http://127.0.0.1:41231/health`.
+    /// The loader's command line for one run against `url`, as in `http://127.0.0.1:41231/health`, watching the server where its process
+    /// is known.
     #[must_use]
-    pub fn load_command(&self, url: &str, connections: u32, server_pid: u32) -> CommandLine {
+    pub fn load_command(&self, url: &str, connections: u32, server_pid: Option<u32>) -> CommandLine {
         let threads = self.cores.threads(connections);
         let mut command = CommandLine::new(&self.exe)
             .arg("load")
@@ -146,9 +162,12 @@ impl Rig {
         if let Some(engine) = &self.loader_engine {
             command = command.arg("--engine").arg(engine);
         }
+        if let Some(pid) = server_pid {
+            command = command
+                .args(["--watch-pid".to_owned(), pid.to_string()])
+                .args(["--watch-cores".to_owned(), self.cores.server.to_string()]);
+        }
         command
-            .args(["--watch-pid".to_owned(), server_pid.to_string()])
-            .args(["--watch-cores".to_owned(), self.cores.server.to_string()])
             .args(["--json", "-", "--quiet"])
             .arg("--die-with-parent")
             .arg(std::process::id().to_string())
@@ -195,19 +214,23 @@ mod tests {
             )
         );
         assert_eq!(
-            rig.load_command("zap://127.0.0.1:9/health", 64, 7).to_string(),
+            rig.load_command("zap://127.0.0.1:9/health", 64, Some(7)).to_string(),
             format!(
                 "/x/zapring load zap://127.0.0.1:9/health -c 64 -t 3 -d 3s --warmup 250ms --cores 5-7 --watch-pid 7 --watch-cores 2-4 --json - --quiet --die-with-parent {pid}"
             )
         );
-        assert!(rig.load_command("http://a/", 1, 7).to_string().contains(" -c 1 -t 1 -d 3s --warmup 250ms --cores 5 "));
+        assert!(
+            rig.load_command("http://a/", 1, Some(7))
+                .to_string()
+                .contains(" -c 1 -t 1 -d 3s --warmup 250ms --cores 5 ")
+        );
     }
 
     #[test]
     fn paired_puts_both_on_the_same_cores() {
         let rig = rig(CoreLayout::paired(&list("0-3")));
         assert!(rig.serve_command().to_string().contains(" --cores 0-3 --incoming-cpus 0-3 "));
-        let load = rig.load_command("zap://127.0.0.1:9/", 2, 7).to_string();
+        let load = rig.load_command("zap://127.0.0.1:9/", 2, Some(7)).to_string();
         assert!(load.contains(" -t 2 ") && load.contains(" --cores 0-1 --watch-pid 7 --watch-cores 0-3 "), "{load}");
     }
 

@@ -12,7 +12,9 @@ use crate::rig::error::{RigError, said};
 /// A server that said where it listens and that it is ready.
 #[derive(Debug)]
 pub(crate) struct Server {
-    pub(crate) child: Child,
+    /// `None` for one that is not ours.
+    pub(crate) child: Option<Child>,
+    pid: Option<u32>,
     addresses: BTreeMap<String, String>,
 }
 
@@ -25,6 +27,9 @@ enum Wait {
 impl Server {
     /// Starts it and waits until it is ready; `None` when stopped meanwhile.
     pub(crate) fn start(rig: &Rig, stop: &AtomicBool) -> Result<Option<Self>, RigError> {
+        if let Some(elsewhere) = &rig.elsewhere {
+            return Ok(Some(Self { child: None, pid: elsewhere.pid, addresses: elsewhere.urls.clone() }));
+        }
         let mut child = Child::start(&rig.serve_command())?;
         let outcome = child.wait_lines(Instant::now() + rig.ready_wait, |lines| {
             if stop.load(Ordering::Relaxed) {
@@ -43,25 +48,28 @@ impl Server {
                     let stdout = child.stdout().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
                     return Err(RigError::NoListener { wire: wire.to_owned(), stdout: stdout.unwrap_or_default() });
                 }
-                Ok(Some(Self { child, addresses }))
+                Ok(Some(Self { pid: Some(child.pid()), child: Some(child), addresses }))
             }
             None => Err(not_ready(rig, &mut child)?),
         }
     }
 
-    /// Its process id.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.pid()
+    /// Its process id, where it is on this host.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.pid
     }
 
-    /// Where it serves a wire of the rig, as a URL without a path.
+    /// Where it serves a wire of the rig, as a URL: without a path where it is our own.
     pub(crate) fn address(&self, wire: &str) -> &str {
         self.addresses.get(wire).expect("every wire of the rig was checked when the server became ready")
     }
 
-    /// Ends it. Its status is not looked at: a server that died before is an error already, and one that had to be killed has served.
-    pub(crate) fn stop(mut self) {
-        let _ = self.child.stop(STOP_GRACE);
+    /// Ends it, where it is our own. Its status is not looked at: a server that died before is an error already, and one that had to be
+    /// killed has served.
+    pub(crate) fn stop(self) {
+        if let Some(mut child) = self.child {
+            let _ = child.stop(STOP_GRACE);
+        }
     }
 }
 

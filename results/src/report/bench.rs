@@ -11,6 +11,7 @@ use crate::report::number::{Unit, or_dash};
 use crate::report::table::render;
 use crate::requests::Outcome;
 use crate::spread::Spread;
+use crate::usage::ServerBlock;
 use crate::validity::Validity;
 use crate::verdict::Verdict;
 
@@ -69,10 +70,11 @@ fn heading(bench: &Bench) -> String {
             ),
         );
     }
-    push_line(
-        &mut out,
-        &format!("server on cores {}, loader on cores {}", ranges(&bench.server_cores), ranges(&bench.loader_cores)),
-    );
+    let server = match ranges(&bench.server_cores) {
+        cores if cores.is_empty() => "server elsewhere".to_owned(),
+        cores => format!("server on cores {cores}"),
+    };
+    push_line(&mut out, &format!("{server}, loader on cores {}", ranges(&bench.loader_cores)));
     out
 }
 
@@ -134,9 +136,14 @@ fn columns(bench: &Bench) -> Vec<Column> {
         columns.push(cost("server\nbusy\nus/req", &|row| server(row).core_busy_ns_per_request));
         columns.push(cost("loader\nbusy\nus/req", &|row| row.run.loader.core_busy_ns_per_request));
     }
-    columns.push(plain("server\nRSS\nMiB", &|row| {
-        Unit::MIB.show(row.run.server.as_ref().map(|server| server.rss_end_bytes as f64))
-    }));
+    let rss = |row: &BenchRow, figure: fn(&ServerBlock) -> f64| Unit::MIB.show(row.run.server.as_ref().map(figure));
+    columns.push(plain("rss\nMiB", &|row| rss(row, |server| server.rss_end_bytes as f64)));
+    columns.push(plain("drss\nMiB", &|row| rss(row, ServerBlock::rss_growth_bytes)));
+    if rows.iter().any(|row| row.counts.is_some_and(|counts| counts.allocations.is_some())) {
+        columns.push(plain("allocs\n/req", &|row| {
+            or_dash(row.counts.and_then(|counts| counts.per_request(counts.allocations?)))
+        }));
+    }
     if rows.iter().any(|row| row.spread.is_some()) {
         columns.push(plain("conns\nper\nshard", &spread_cell));
     }

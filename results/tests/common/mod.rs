@@ -205,7 +205,7 @@ pub(crate) fn bench() -> Bench {
     {
         for (wire, ok) in [("http", http), ("zap", zap)] {
             let run = good_run(wire, connections, ok, typical_ns);
-            bench.rows.push(BenchRow { wire: wire.to_owned(), connections, spread: None, run });
+            bench.rows.push(BenchRow { wire: wire.to_owned(), connections, spread: None, counts: None, run });
         }
     }
     let last = bench.rows.last_mut().expect("rows were just added");
