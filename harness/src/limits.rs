@@ -47,3 +47,12 @@ pub const MAX_GROUP_DEPTH: usize = 32;
 
 /// Most network interfaces that are watched: a host with more has them for its containers.
 pub const MAX_LINKS: usize = 256;
+
+/// Connections of the yardstick: enough that neither side sleeps between two of them.
+pub const YARDSTICK_CONNECTIONS: usize = 16;
+
+/// Longest wait of the yardstick for its other half.
+pub const YARDSTICK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Most rounds of a gate.
+pub const MAX_GATE_ROUNDS: u32 = 100;

@@ -7,17 +7,19 @@
 //! ([`exit_code::ExitCode`]) and the three headline lines spelled as `wrk` spells them ([`report::wrk`]). Nothing else is.
 #![forbid(unsafe_code)]
 
+pub mod baseline;
 pub mod bench;
 pub mod bootstrap;
 pub mod bytes;
 pub mod compare;
 pub mod config;
 pub mod cores;
-pub mod document;
 pub mod counts;
+pub mod document;
 pub mod environment;
 pub mod exit_code;
 pub mod figures;
+pub mod gate;
 pub mod histogram;
 pub mod host;
 pub mod latency;
@@ -38,14 +40,15 @@ pub mod validity;
 pub mod verdict;
 pub mod warmup;
 
+pub use baseline::Baseline;
 pub use bench::{Bench, BenchRow, Ratio};
 pub use bytes::Bytes;
 pub use config::{Config, EngineConfig, FloorConfig, Header, Mode, Origin, Placement};
 pub use cores::{CoreBusy, CoreRow};
+pub use counts::ServerCounts;
 pub use document::Document;
 pub use environment::Environment;
 pub use exit_code::{Ending, ExitCode};
-pub use counts::ServerCounts;
 pub use figures::{CoreFigures, Figures, LinkFigures, Pinned};
 pub use histogram::Histogram;
 pub use host::{HostBlock, LinkUse, TcpCounts};

@@ -45,3 +45,27 @@ pub const MIN_VERDICT_NS: u64 = 10 * TICK_NS;
 
 /// The longest tick in which a kernel counts a core's time, in nanoseconds (`USER_HZ` of `/proc/stat` is 100 everywhere).
 pub const TICK_NS: u64 = 10_000_000;
+
+/// Fewest rounds on a side of a gate.
+pub const MIN_ROUNDS: usize = 5;
+
+/// Width of a gate's band, in standard errors of the ratio: about one false alarm in thirty thousand checks of normal noise.
+pub const BAND_ERRORS: f64 = 4.0;
+
+/// Least band of a ratio within a round, as a share: what two builds of the same source differ by, laid out in memory in another way.
+pub const MIN_BAND: f64 = 0.10;
+
+/// Least band of a cost in yardsticks, as a share: hosts do not slow down everything alike.
+pub const MIN_BAND_IN_YARDSTICKS: f64 = 0.20;
+
+/// A wider band, as a share, says nothing about what a gate is for.
+pub const MAX_BAND: f64 = 0.30;
+
+/// Growth of a gate's peak RSS that is too much, as a share and in bytes; it takes both.
+pub const RSS_GROWTH_SHARE: f64 = 0.15;
+
+/// See [`RSS_GROWTH_SHARE`].
+pub const RSS_GROWTH_BYTES: u64 = 8 << 20;
+
+/// Growth of RSS over the second half of a gate's rounds, in bytes, that is still level where it grew in every one of them.
+pub const LEVEL_BYTES: u64 = 1 << 20;

@@ -1,7 +1,7 @@
 //! Everything that can end a command, and the exit code it means: one exhaustive match.
 
 use engine::{LaunchError, ListenError, OptionError, RingError};
-use harness::{BenchError, CoreListError, DieWithParentError, HostError, SweepError, UsageError};
+use harness::{BenchError, CoreListError, DieWithParentError, GateError, HostError, RigError, SweepError, UsageError};
 use loader::{LoadError, TargetError};
 use results::{ExitCode, ReadError, WriteError, histogram::HistogramError};
 use server::StartError;
@@ -18,6 +18,10 @@ pub(crate) enum Failure {
     Load(#[from] LoadError),
     #[error(transparent)]
     Bench(#[from] BenchError),
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    #[error(transparent)]
+    Rig(#[from] RigError),
     #[error(transparent)]
     Sweep(#[from] SweepError),
     #[error(transparent)]
@@ -57,6 +61,8 @@ impl Failure {
             }
             Failure::Load(error) => error.exit_code(),
             Failure::Bench(error) => error.exit_code(),
+            Failure::Gate(error) => error.exit_code(),
+            Failure::Rig(error) => error.exit_code(),
             Failure::Sweep(error) => error.exit_code(),
             Failure::Output(error) => error.exit_code(),
             Failure::Read(error) => error.exit_code(),

@@ -10,6 +10,8 @@ mod compare;
 mod document;
 mod engine_args;
 mod failure;
+mod gate;
+mod handicap_args;
 mod load;
 mod report;
 mod serve;
@@ -22,12 +24,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// ZAP/HTTP benchmark server and pinned load generator on io_uring.
-#[derive(Debug, Parser)]
 /// Counts only where `--debug-alloc` asks for it.
 #[global_allocator]
 static ALLOCATOR: engine::CountingAllocator = engine::CountingAllocator;
 
+/// ZAP/HTTP benchmark server and pinned load generator on io_uring.
+#[derive(Debug, Parser)]
 #[command(name = "zapring", version, about, max_term_width = 120, disable_version_flag = true)]
 #[command(after_help = EXIT_CODES)]
 struct Cli {
@@ -56,6 +58,8 @@ enum Command {
     Report(report::Args),
     /// Compare two sets of runs: improved, same, regressed, inconclusive or not comparable
     Compare(compare::Args),
+    /// Hold this build against a baseline: cost, counts per request, memory
+    Gate(Box<gate::Args>),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Gate(args) => gate::run(&args),
     };
     match ended {
         Ok(code) => code.into(),

@@ -1,7 +1,6 @@
 //! The sweep: the same load on settings that differ in one factor, each run with a server process of its own, in interleaved rounds.
 
 pub mod error;
-mod order;
 pub mod plan;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +13,7 @@ pub use plan::{Factor, SweepPlan};
 
 use crate::environment;
 use crate::moment::Moment;
+use crate::order;
 use crate::rig::{End, LoadEnd, Measured, RigError, Server};
 
 /// What the sweep is doing, for whoever shows it.

@@ -6,6 +6,7 @@ pub mod charts;
 pub mod compare;
 pub mod csv;
 pub mod escape;
+pub mod gate;
 mod heading;
 pub mod hgrm;
 pub mod html;

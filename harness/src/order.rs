@@ -2,7 +2,7 @@
 //! long after the base, and the same on every host, so that a sweep can be repeated.
 
 /// The numbers below `count`, shuffled (Fisher and Yates) by numbers that follow from `round` alone (SplitMix64).
-pub(super) fn of_round(count: usize, round: u32) -> Vec<usize> {
+pub(crate) fn of_round(count: usize, round: u32) -> Vec<usize> {
     let mut state = u64::from(round);
     let mut random = move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
