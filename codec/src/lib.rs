@@ -12,6 +12,7 @@
 
 pub mod floor;
 pub mod http;
+pub mod json;
 pub mod limits;
 pub mod rpc;
 pub mod step;

@@ -30,3 +30,6 @@ pub const MAX_FLOOR_REQUEST_BYTES: usize = 1024 * 1024;
 /// Bytes of a reply on the floor wire, its length included. It is sent from shared memory, so the bound is only one of work: a peer
 /// pays 8 bytes for it.
 pub const MAX_FLOOR_REPLY_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of a JSON text that a reader's copy may keep between two texts; a call has 103, and a larger one is an exception.
+pub const KEPT_JSON_BYTES: usize = 64 * 1024;

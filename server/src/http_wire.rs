@@ -178,7 +178,13 @@ impl Turn<'_, '_> {
         self.service.advance_date(self.cx.now_ns);
         let mut scratch = self.service.take_scratch();
         let request = Request { wire: Wire::Http, route: asked.route, path: asked.path, body: content.bytes() };
-        let answer = handlers::answer(&request, &self.service.pattern, &self.service.published, &mut scratch);
+        let answer = handlers::answer(
+            &request,
+            &self.service.pattern,
+            &self.service.published,
+            &mut self.service.json,
+            &mut scratch,
+        );
         self.service.counts().status(answer.status);
         let next = self.write(asked, &answer, content, connection);
         self.service.put_scratch(scratch);

@@ -1,5 +1,6 @@
 //! What a user may set about the server, apart from what the engine bounds (connections, memory, write stalls).
 
+use codec::json::Library;
 use engine::Handicap;
 
 use crate::wire::Wire;
@@ -13,6 +14,8 @@ pub struct ServerOptions {
     pub max_body_bytes: usize,
     /// Bounds of an HTTP request head.
     pub http_head: codec::http::Limits,
+    /// Who reads and writes the JSON twins of `POST /rpc` on http.
+    pub json: Library,
     /// How long a connection may stay open without a request, in nanoseconds; `u64::MAX` for ever.
     pub idle_timeout_ns: u64,
     /// How long the head of a request may take from its first byte on, in nanoseconds. On zap the head is the length.
@@ -31,6 +34,7 @@ impl Default for ServerOptions {
             max_frame_bytes: codec::limits::MAX_FRAME_BYTES,
             max_body_bytes: codec::limits::MAX_FRAME_BYTES,
             http_head: codec::http::Limits::DEFAULT,
+            json: Library::default(),
             idle_timeout_ns: 60_000_000_000,
             head_timeout_ns: 10_000_000_000,
             body_timeout_ns: 30_000_000_000,

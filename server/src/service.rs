@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
+use codec::json;
 
 use crate::{
     counters::RequestCounts, date::Date, limits, options::ServerOptions, ready::ReadyAnswers, stats::Published, stream,
@@ -17,6 +18,8 @@ pub(crate) struct Service {
     pub(crate) pattern: Bytes,
     date: Date,
     pub(crate) ready: ReadyAnswers,
+    /// Reads the JSON twins of calls.
+    pub(crate) json: json::Reader,
     scratch: Vec<u8>,
     /// The server is ending: every answer is its connection's last.
     pub(crate) draining: bool,
@@ -27,6 +30,7 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(index: usize, options: Arc<ServerOptions>, published: Arc<Published>) -> Self {
         let date = Date::new();
+        let json = json::Reader::new(options.json);
         Service {
             options,
             published,
@@ -34,6 +38,7 @@ impl Service {
             pattern: stream::pattern(),
             ready: ReadyAnswers::new(date.text()),
             date,
+            json,
             scratch: Vec::new(),
             draining: false,
             held_bytes: 0,

@@ -141,7 +141,13 @@ impl Turn<'_, '_> {
         self.service.advance_date(self.cx.now_ns);
         let mut scratch = self.service.take_scratch();
         let asked = Request { wire: Wire::Zap, route, path, body: request.body };
-        let answer = handlers::answer(&asked, &self.service.pattern, &self.service.published, &mut scratch);
+        let answer = handlers::answer(
+            &asked,
+            &self.service.pattern,
+            &self.service.published,
+            &mut self.service.json,
+            &mut scratch,
+        );
         let next = self.write(request, &answer);
         self.service.put_scratch(scratch);
         next

@@ -2,8 +2,9 @@
 
 mod driver;
 
+use codec::json::{Library, SAMPLE_CALL};
 use driver::*;
-use server::Wire;
+use server::{ServerOptions, Wire};
 
 /// One request on a fresh zap connection, which must stay open.
 fn on_zap(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
@@ -194,6 +195,32 @@ fn a_malformed_rpc_is_said_to_be_one_and_the_connection_kept() {
     assert_eq!(http.status, 400);
     assert!(http.text().starts_with("malformed rpc call: invalid type"), "{}", http.text());
     assert_eq!(on_http("POST", "/rpc", &[], b"").status, 400);
+}
+
+#[test]
+fn every_json_library_answers_and_refuses_on_a_connection_that_stays() {
+    let post = |body: &[u8]| {
+        let head = format!("POST /rpc HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len());
+        [head.as_bytes(), body].concat()
+    };
+    let (mut call, mut answer) = (Vec::new(), Vec::new());
+    SAMPLE_CALL.encode(Library::Serde, &mut call);
+    SAMPLE_CALL.answer().encode(Library::Serde, &mut answer);
+    for json in Library::ALL {
+        let mut driver = Driver::new(ServerOptions { json, ..ServerOptions::default() });
+        let conn = driver.open(Wire::Http);
+        for _ in 0..2 {
+            driver.send(conn, &post(b"{\"method\":1}"));
+            let refused = replies(&driver.take(conn)).remove(0);
+            assert_eq!((refused.status, refused.header("content-type")), (400, Some("text/plain")), "{json}");
+            let text = refused.text();
+            assert!(text.starts_with("malformed rpc call: ") && !text.contains('\n'), "{json}: {text}");
+            driver.send(conn, &post(&call));
+            let reply = replies(&driver.take(conn)).remove(0);
+            assert_eq!((reply.status, &reply.body[..]), (200, &answer[..]), "{json}");
+        }
+        assert_eq!(driver.end(conn), End::Open, "{json}");
+    }
 }
 
 #[test]

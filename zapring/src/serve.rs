@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use codec::json::Library;
 use engine::Limits;
 use harness::CoreList;
 use results::ExitCode;
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     debug_alloc: bool,
     #[command(flatten)]
     handicap: HandicapArgs,
+    /// Who reads and writes the JSON of POST /rpc on http: serde, sonic or simd (serde_json, sonic-rs, simd-json)
+    #[arg(long, default_value = "serde", value_name = "LIBRARY")]
+    json: Library,
     /// Print nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -110,6 +114,7 @@ fn options(args: &Args) -> Result<StartOptions, Failure> {
         server: ServerOptions {
             max_frame_bytes: args.max_frame,
             max_body_bytes: args.max_frame,
+            json: args.json,
             idle_timeout_ns: args.idle_timeout,
             handicap: args.handicap.handicap(),
             ..ServerOptions::default()

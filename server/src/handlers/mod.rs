@@ -5,6 +5,7 @@ mod rpc;
 mod text;
 
 use bytes::Bytes;
+use codec::json::Reader;
 
 pub(crate) use text::{health, plaintext};
 
@@ -21,6 +22,7 @@ pub(crate) fn answer<'a>(
     request: &Request<'_>,
     pattern: &Bytes,
     published: &Published,
+    json: &mut Reader,
     scratch: &'a mut Vec<u8>,
 ) -> Answer<'a> {
     match request.route {
@@ -36,7 +38,7 @@ pub(crate) fn answer<'a>(
         Route::Echo => Answer { content_type: None, ..Answer::new(200, &[], Body::Echo) },
         Route::Rpc => match request.wire {
             Wire::Zap => rpc::record(request.body, scratch),
-            Wire::Http => rpc::json(request.body, scratch),
+            Wire::Http => rpc::json(request.body, json, scratch),
             Wire::Floor => unreachable!("the floor wire has no routes"),
         },
         Route::NotFound => Answer::text(404, b"not found"),
