@@ -15,6 +15,7 @@ pub mod http;
 pub mod json;
 pub mod limits;
 pub mod rpc;
+pub mod scenario;
 pub mod step;
 pub mod zap;
 

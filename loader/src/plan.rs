@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use codec::scenario::Scenario;
 use engine::{Engine, EngineOptions, Handicap};
 use results::{Header, Origin, Placement};
 use thiserror::Error;
@@ -13,7 +14,7 @@ use thiserror::Error;
 use crate::{
     expect::Expect,
     limits::{MAX_CONNECTIONS, MAX_PIPELINE, MAX_RATE_PER_S, MAX_REQUESTS, MAX_THREADS, MAX_TIME_NS},
-    target::Target,
+    target::{Target, WireName},
 };
 
 /// Warm-up of a run bounded by time, in nanoseconds.
@@ -76,6 +77,8 @@ pub struct LoadPlan {
     pub body: Bytes,
     /// What counts as a good answer.
     pub expect: Expect,
+    /// The scenario that the request was taken from, for the run file; see [`LoadPlan::take_scenario`].
+    pub scenario: Option<Scenario>,
     /// Where the server runs, as far as the caller knows.
     pub placement: Placement,
     /// Where each value came from, for the run file.
@@ -110,6 +113,16 @@ pub enum PlanError {
     NotOnFloor {
         /// The option as it is typed.
         option: &'static str,
+    },
+    /// A target that says already what is asked.
+    #[error("the scenario {scenario} asks for {path}: give the URL without {given}")]
+    ScenarioPath {
+        /// The scenario.
+        scenario: Scenario,
+        /// What it asks for.
+        path: &'static str,
+        /// What the URL asks for.
+        given: String,
     },
     /// A number outside its range.
     #[error("{what} is {given}: it must be from {least} to {most}")]
@@ -148,9 +161,33 @@ impl LoadPlan {
             headers: Vec::new(),
             body: Bytes::new(),
             expect: Expect::default(),
+            scenario: None,
             placement: Placement::default(),
             origins: BTreeMap::new(),
         }
+    }
+
+    /// Asks what the scenario asks, in the way of the target's wire, and expects the body of its right answer.
+    ///
+    /// # Errors
+    /// [`PlanError`] where the target is on floor or has a path of its own.
+    pub fn take_scenario(&mut self, scenario: Scenario) -> Result<(), PlanError> {
+        if self.target.wire.floor_sizes().is_some() {
+            return Err(PlanError::NotOnFloor { option: "--scenario" });
+        }
+        let (given, path) = (&mut self.target.request_target, scenario.path());
+        if *given != "/" && *given != path {
+            return Err(PlanError::ScenarioPath { scenario, path, given: given.clone() });
+        }
+        path.clone_into(given);
+        let record = self.target.wire == WireName::Zap;
+        let header = |(name, value): (&str, &str)| Header { name: name.to_owned(), value: value.to_owned() };
+        self.method = Some(scenario.method().to_owned());
+        self.headers = scenario.headers(record).into_iter().map(header).collect();
+        self.body = scenario.body(record).into_owned().into();
+        self.expect.body = Some(scenario.answer_body(record).into_owned().into());
+        self.scenario = Some(scenario);
+        Ok(())
     }
 
     /// Checks every number against its range and against the others.
@@ -317,6 +354,27 @@ mod tests {
             let error = plan.check().expect_err(option).to_string();
             assert!(error.contains(option) && error.contains("floor://127.0.0.1:9654/111/114"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_scenario_is_the_same_question_on_both_wires() {
+        for scenario in Scenario::ALL {
+            for (url, record) in [("zap://127.0.0.1", true), ("http://127.0.0.1", false)] {
+                let mut plan = LoadPlan::new(Target::parse(url).expect("a URL"));
+                plan.take_scenario(scenario).expect("no path is given");
+                assert_eq!((plan.method(), plan.target.request_target.as_str()), (scenario.method(), scenario.path()));
+                assert_eq!(plan.body, &*scenario.body(record));
+                assert_eq!(plan.expect.body.as_deref(), Some(&*scenario.answer_body(record)));
+                assert_eq!(plan.headers.len(), scenario.headers(record).len());
+                assert_eq!(plan.check(), Ok(()));
+            }
+        }
+        let mut other = LoadPlan::new(Target::parse("zap://127.0.0.1/echo").expect("a URL"));
+        assert_eq!(other.take_scenario(Scenario::EchoTiny), Ok(()));
+        let error = other.take_scenario(Scenario::Rpc).expect_err("another path").to_string();
+        assert!(error.contains("asks for /rpc") && error.contains("without /echo"), "{error}");
+        let mut floor = LoadPlan::new(Target::parse("floor://127.0.0.1").expect("a URL"));
+        assert!(floor.take_scenario(Scenario::Hello).is_err());
     }
 
     #[test]

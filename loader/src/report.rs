@@ -197,6 +197,7 @@ fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
             features: features.into_iter().map(str::to_owned).collect(),
             options: options(&plan.engine_options),
         },
+        scenario: plan.scenario.map(|scenario| scenario.name().to_owned()),
         floor: floor.map(|sizes| FloorConfig {
             request_bytes: sizes.request_bytes as u64,
             reply_bytes: sizes.reply_bytes as u64,

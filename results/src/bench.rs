@@ -16,7 +16,7 @@ use crate::timestamp;
 use crate::validity::{self, Validity, ValidityCode};
 
 /// Name and version of the bench file written by this build.
-pub const SCHEMA: Schema = Schema { name: "zapring.bench", major: 1, minor: 1 };
+pub const SCHEMA: Schema = Schema { name: "zapring.bench", major: 1, minor: 2 };
 
 /// A bench.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,6 +74,9 @@ pub struct BenchRow {
 /// One wire divided by another at one level. Null where either figure is missing or zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
+    /// The scenario; null for a request of the user's own. Since version 1.2.
+    #[serde(default)]
+    pub scenario: Option<String>,
     /// Connections.
     pub connections: u32,
     /// The wire above the line.
@@ -105,7 +108,7 @@ impl Bench {
     pub fn compare_wires(&mut self, wire: &str, base: &str) {
         self.ratios.clear();
         for row in self.rows.iter().filter(|row| row.wire == wire) {
-            let other = self.rows.iter().find(|other| other.wire == base && other.connections == row.connections);
+            let other = self.rows.iter().find(|other| other.wire == base && other.level() == row.level());
             if let Some(other) = other {
                 self.ratios.push(Ratio::of(row, other));
             }
@@ -134,13 +137,28 @@ impl Bench {
     }
 }
 
+impl BenchRow {
+    /// What is compared between wires: the scenario, if there is one, and the connections.
+    #[must_use]
+    pub fn level(&self) -> (Option<&str>, u32) {
+        (self.run.config.scenario.as_deref(), self.connections)
+    }
+}
+
 impl Ratio {
+    /// As [`BenchRow::level`].
+    #[must_use]
+    pub fn level(&self) -> (Option<&str>, u32) {
+        (self.scenario.as_deref(), self.connections)
+    }
+
     fn of(row: &BenchRow, base: &BenchRow) -> Self {
         let cpu = |row: &BenchRow| {
             let cpu_ns = row.run.server.as_ref()?.cpu_ns;
             (row.run.requests.ok > 0).then(|| cpu_ns as f64 / row.run.requests.ok as f64)
         };
         Self {
+            scenario: row.run.config.scenario.clone(),
             connections: row.connections,
             wire: row.wire.clone(),
             base: base.wire.clone(),

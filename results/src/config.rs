@@ -150,6 +150,9 @@ pub struct Config {
     /// Sizes on the floor wire; null on others. Since version 1.1.
     #[serde(default)]
     pub floor: Option<FloorConfig>,
+    /// The name of the scenario that the request was taken from; null for a request of the user's own. Since version 1.2.
+    #[serde(default)]
+    pub scenario: Option<String>,
     /// Where server and loader ran.
     pub placement: Placement,
     /// The loader's engine.

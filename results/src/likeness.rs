@@ -24,7 +24,7 @@ pub struct Difference {
 type Fact = fn(&Run) -> String;
 
 /// Facts of the configuration and of the environment, by name.
-pub const FACTS: [(&str, Fact); 35] = [
+pub const FACTS: [(&str, Fact); 36] = [
     ("wire", |run| run.config.wire.clone()),
     ("target", |run| target(&run.config.url)),
     ("mode", |run| match run.mode {
@@ -51,6 +51,7 @@ pub const FACTS: [(&str, Fact); 35] = [
     }),
     ("body_bytes", |run| run.config.body_bytes.to_string()),
     ("expect", |run| run.config.expect.clone()),
+    ("scenario", |run| run.config.scenario.clone().unwrap_or_else(none)),
     ("floor", |run| {
         run.config.floor.map_or_else(none, |floor| format!("{}/{}", floor.request_bytes, floor.reply_bytes))
     }),

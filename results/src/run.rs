@@ -25,7 +25,7 @@ use crate::verdict::VerdictBlock;
 use crate::warmup::Warmup;
 
 /// Name and version of the run file written by this build.
-pub const SCHEMA: Schema = Schema { name: "zapring.run", major: 1, minor: 1 };
+pub const SCHEMA: Schema = Schema { name: "zapring.run", major: 1, minor: 2 };
 
 /// One load run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

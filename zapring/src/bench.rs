@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, num::NonZero, time::Duration};
 
 use clap::ValueEnum;
+use codec::{json::Library, scenario::Scenario};
 use engine::{Address, Engine};
 use harness::{
     BenchError, BenchPlan, CoreLayout, CoreList, Elsewhere, HostFiles, Levels, Rig, Target,
@@ -31,17 +32,54 @@ enum Placed {
     Paired,
 }
 
+/// The loads of a fixed number of requests that zap-proto/bench makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    /// One connection, 5,000 requests one after the other
+    Sequential,
+    /// 32 connections, 1,000 requests each
+    Parallel,
+}
+
+impl Shape {
+    /// Connections, and requests over all of them.
+    fn counts(self) -> (u32, u64) {
+        match self {
+            Shape::Sequential => (1, 5000),
+            Shape::Parallel => (32, 32 * 1000),
+        }
+    }
+}
+
+/// What is asked, where it has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    One(Scenario),
+    All,
+}
+
+fn asked(text: &str) -> Result<Asked, String> {
+    if text == "all" {
+        Ok(Asked::All)
+    } else {
+        text.parse().map(Asked::One).map_err(|error| format!("{error}, or all"))
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Connection counts, as in 1,8,64,256
-    #[arg(long, default_value = "1,8,64,256", value_name = "LIST")]
-    levels: Levels,
+    /// Connection counts [default: 1,8,64,256, or 64 with --scenario all]
+    #[arg(long, value_name = "LIST")]
+    levels: Option<Levels>,
     /// Users up to so many instead: levels of 1, a quarter, a half, and all of them
     #[arg(long, conflicts_with = "levels", value_name = "N")]
     vusers: Option<NonZero<u32>>,
     /// Wires to drive
     #[arg(long, default_values = ["http", "zap"], value_delimiter = ',', value_name = "LIST", value_parser = ["http", "zap", "floor"])]
     wires: Vec<String>,
+    /// A fixed number of requests instead of levels and a duration, as zap-proto/bench has them
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with_all = ["levels", "vusers", "duration"])]
+    shape: Option<Shape>,
     /// How long each wire is measured at each level
     #[arg(short, long, default_value = "3s", value_parser = value::time, value_name = "TIME")]
     duration: Duration,
@@ -68,7 +106,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["target", "out"])]
     server: bool,
     /// Drive a server that is there already, as in http://10.0.0.2:8080/health; repeatable, once per wire
-    #[arg(long, conflicts_with_all = ["wires", "path", "placement", "debug_alloc"], value_name = "URL")]
+    #[arg(long, conflicts_with_all = ["wires", "path", "placement", "debug_alloc", "scenario", "json"], value_name = "URL")]
     target: Vec<String>,
     /// Its process, to be watched where it is on this host; --server-cores says where it runs
     #[arg(long, requires_all = ["target", "server_cores"], value_name = "PID")]
@@ -78,6 +116,13 @@ pub(crate) struct Args {
     debug_alloc: bool,
     #[command(flatten)]
     handicap: HandicapArgs,
+    /// One of the loader's scenarios instead of a path, or all of them: hello, rpc, echo-tiny, echo-small, echo-chat, echo-medium,
+    /// echo-large, stream
+    #[arg(long, value_parser = asked, value_name = "NAME", conflicts_with = "path")]
+    scenario: Option<Asked>,
+    /// Who reads and writes the JSON of POST /rpc on http: serde, sonic or simd
+    #[arg(long, value_name = "LIBRARY")]
+    json: Option<Library>,
     /// Requests each connection keeps under way
     #[arg(long, default_value_t = 1, value_name = "N")]
     pipeline: u32,
@@ -108,19 +153,23 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 fn plan(args: &Args) -> Result<BenchPlan, Failure> {
     let mut plan = BenchPlan::new(document::own_exe()?, layout(args)?, env!("CARGO_PKG_VERSION"));
     plan.command = document::command();
-    plan.levels = args.vusers.map_or_else(|| args.levels.clone(), Levels::up_to);
+    plan.levels = levels(args);
     let server_engine = args.engine.engine;
     let loader_engine = args.loader_engine.unwrap_or(server_engine);
     for engine in [server_engine, loader_engine] {
         args.engine.options(engine)?;
     }
     let rig = &mut plan.rig;
-    rig.targets = args.wires.iter().map(|wire| target(wire, &args.path)).collect();
+    rig.targets = targets(args)?;
+    rig.requests = args.shape.map(|shape| shape.counts().1);
     rig.duration = args.duration;
     rig.warmup = args.warmup;
     rig.server_engine = Some(server_engine.name().to_owned());
     rig.loader_engine = Some(loader_engine.name().to_owned());
     rig.server_args = args.engine.typed();
+    if let Some(json) = args.json {
+        rig.server_args.extend(["--json".to_owned(), json.to_string()]);
+    }
     rig.loader_args = args.engine.typed();
     if args.pipeline != 1 {
         rig.loader_args.extend(["--pipeline".to_owned(), args.pipeline.to_string()]);
@@ -145,10 +194,12 @@ fn elsewhere(args: &Args, rig: &mut Rig) -> Result<(), Failure> {
         let local =
             |address: &Address| !matches!(address, Address::Tcp(address) if !address.ip().to_canonical().is_loopback());
         on_this_host &= target.resolve()?.iter().all(local);
-        if urls.insert(wire.clone(), url.clone()).is_some() {
+        let path = target.request_target.clone();
+        let address = url.strip_suffix(path.as_str()).unwrap_or(url);
+        if urls.insert(wire.clone(), address.to_owned()).is_some() {
             return Err(Failure::Usage(format!("--target {url}: {wire} is driven already; give each wire once")));
         }
-        rig.targets.push(Target::new(&wire, ""));
+        rig.targets.push(Target::new(&wire, &path));
     }
     if !on_this_host {
         rig.cores.placement = Placement::Remote;
@@ -179,6 +230,33 @@ fn leave_up(plan: &BenchPlan) -> Result<ExitCode, Failure> {
         load::print(&text, false);
     })?;
     Ok(ExitCode::Ok)
+}
+
+fn levels(args: &Args) -> Levels {
+    let text = |text: &str| text.parse().expect("a list of levels");
+    match (&args.levels, args.vusers, args.shape) {
+        (_, _, Some(shape)) => text(&shape.counts().0.to_string()),
+        (Some(levels), ..) => levels.clone(),
+        (None, Some(most), _) => Levels::up_to(most),
+        (None, None, None) if args.scenario == Some(Asked::All) => text("64"),
+        (None, None, None) => Levels::default(),
+    }
+}
+
+/// What is asked on each wire, scenario by scenario.
+fn targets(args: &Args) -> Result<Vec<Target>, Failure> {
+    let scenarios = match args.scenario {
+        None => return Ok(args.wires.iter().map(|wire| target(wire, &args.path)).collect()),
+        Some(Asked::One(scenario)) => vec![scenario],
+        Some(Asked::All) => Scenario::ALL.to_vec(),
+    };
+    if args.wires.iter().any(|wire| wire == "floor") {
+        return Err(Failure::Usage(
+            "--scenario means nothing on floor, which has no requests: leave it out of --wires".to_owned(),
+        ));
+    }
+    let of = |scenario: Scenario| args.wires.iter().map(move |wire| Target::scenario(wire, scenario.name()));
+    Ok(scenarios.into_iter().flat_map(of).collect())
 }
 
 /// What is asked on a wire. Floor frames carry nothing but their sizes, and have those of zap's `/health` by default.

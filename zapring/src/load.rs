@@ -12,9 +12,10 @@ use std::{
 };
 
 use bytes::Bytes;
+use codec::scenario::Scenario;
 use engine::Address;
 use harness::{CoreList, HostFiles, HostWatch, Watch};
-use loader::{Expect, Length, LoadPlan, Moment, Target};
+use loader::{Expect, Length, LoadError, LoadPlan, Moment, Target};
 use results::{
     Ending, ExitCode, Header, HostBlock, LoaderBlock, Origin, Output, Placement, Run, Validity, ValidityCode,
     report::load::{Detail, text},
@@ -57,6 +58,10 @@ pub(crate) struct Args {
     /// Body, from a file
     #[arg(short = 'f', long, value_name = "PATH")]
     body_file: Option<PathBuf>,
+    /// What is asked, by name, and checked byte for byte in the answer; the URL then has no path. hello, rpc, echo-tiny, echo-small,
+    /// echo-chat, echo-medium, echo-large or stream
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["method", "headers", "body", "body_file"])]
+    scenario: Option<Scenario>,
     /// Requests each connection keeps under way
     #[arg(long, default_value_t = 1, value_name = "N")]
     pipeline: u32,
@@ -214,6 +219,9 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
     plan.body = body;
     plan.expect = args.expect.clone();
     plan.origins = origins(args);
+    if let Some(scenario) = args.scenario {
+        plan.take_scenario(scenario).map_err(LoadError::from)?;
+    }
     if let Some(server) = &args.watch_cores {
         let ours: Vec<u32> = plan.cores.iter().map(|core| *core as u32).collect();
         plan.placement = Placement::on_one_host(server.as_slice(), &ours);
@@ -250,9 +258,10 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
         ("rate_per_s", args.rate.is_some()),
         ("requests_per_conn", args.requests_per_conn.is_some()),
         ("connect_rate_per_s", args.connect_rate.is_some()),
-        ("method", args.method.is_some()),
-        ("headers", !args.headers.is_empty()),
-        ("body_bytes", args.body.is_some() || args.body_file.is_some()),
+        ("scenario", args.scenario.is_some()),
+        ("method", args.method.is_some() || args.scenario.is_some()),
+        ("headers", !args.headers.is_empty() || args.scenario.is_some()),
+        ("body_bytes", args.body.is_some() || args.body_file.is_some() || args.scenario.is_some()),
         ("warmup_ns", args.warmup.is_some()),
         ("drain_ns", args.drain.is_some()),
         ("cores", args.cores.is_some()),

@@ -70,12 +70,7 @@ impl Rig {
         stop: &AtomicBool,
     ) -> Result<Option<Run>, RigError> {
         let wire = target.wire.as_str();
-        let address = server.address(wire);
-        let url = match server.child {
-            Some(_) => format!("{}{}", address.trim_end_matches('/'), target.path),
-            None => address.to_owned(),
-        };
-        let mut loader = Child::start(&self.load_command(&url, connections, server.pid()))?;
+        let mut loader = Child::start(&self.load_command(target, server.address(wire), connections, server.pid()))?;
         let given = self.warmup.saturating_add(self.duration).saturating_add(self.load_slack);
         let deadline = Instant::now() + given;
         loop {

@@ -40,20 +40,33 @@ pub struct Target {
     pub wire: String,
     /// What follows the address in the loader's URL, as in `/health`.
     pub path: String,
+    /// The loader's scenario, which says what is asked; the path is empty then.
+    pub scenario: Option<String>,
 }
 
 impl Target {
     /// A wire and a path.
     #[must_use]
     pub fn new(wire: &str, path: &str) -> Self {
-        Self { wire: wire.to_owned(), path: path.to_owned() }
+        Self { wire: wire.to_owned(), path: path.to_owned(), scenario: None }
+    }
+
+    /// A wire and one of the loader's scenarios.
+    #[must_use]
+    pub fn scenario(wire: &str, scenario: &str) -> Self {
+        Self { wire: wire.to_owned(), path: String::new(), scenario: Some(scenario.to_owned()) }
+    }
+
+    /// What the loader is asked for, but for its URL.
+    fn args(&self) -> impl Iterator<Item = &str> {
+        self.scenario.iter().flat_map(|scenario| ["--scenario", scenario.as_str()])
     }
 }
 
 /// A server that somebody else started and will end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// What is driven on each wire: the whole URL.
+    /// Where each wire is served: a URL without a path.
     pub urls: BTreeMap<String, String>,
     /// Its process, where it is on this host and shall be watched.
     pub pid: Option<u32>,
@@ -72,6 +85,8 @@ pub struct Rig {
     pub cores: CoreLayout,
     /// Measured part of each run.
     pub duration: Duration,
+    /// So many requests instead, over all connections.
+    pub requests: Option<u64>,
     /// Excluded part before it.
     pub warmup: Duration,
     /// The server's engine; the program's default when `None`.
@@ -100,6 +115,7 @@ impl Rig {
             targets,
             cores,
             duration: Duration::from_secs(3),
+            requests: None,
             warmup: Duration::from_secs(1),
             server_engine: None,
             loader_engine: None,
@@ -123,8 +139,13 @@ impl Rig {
     /// Wires that the server listens on: the targets', and the one on which it can be asked.
     pub(crate) fn wires(&self) -> impl Iterator<Item = &str> {
         let asked = self.census.as_ref().map(Census::wire);
-        let extra = asked.filter(|wire| self.targets.iter().all(|target| target.wire != *wire));
-        self.targets.iter().map(|target| target.wire.as_str()).chain(extra)
+        let mut wires: Vec<&str> = Vec::new();
+        for wire in self.targets.iter().map(|target| target.wire.as_str()).chain(asked) {
+            if !wires.contains(&wire) {
+                wires.push(wire);
+            }
+        }
+        wires.into_iter()
     }
 
     /// The server's command line.
@@ -147,16 +168,29 @@ impl Rig {
             .args(self.server_args.iter().map(String::as_str))
     }
 
-    /// The loader's command line for one run against `url`, as in `http://127.0.0.1:41231/health`, watching the server where its process
-    /// is known.
+    /// The loader's command line for one run against the target at `address`, as in `http://127.0.0.1:41231`, watching the server where
+    /// its process is known.
     #[must_use]
-    pub fn load_command(&self, url: &str, connections: u32, server_pid: Option<u32>) -> CommandLine {
+    pub fn load_command(
+        &self,
+        target: &Target,
+        address: &str,
+        connections: u32,
+        server_pid: Option<u32>,
+    ) -> CommandLine {
+        let url = format!("{}{}", address.trim_end_matches('/'), target.path);
+        let length = match self.requests {
+            Some(requests) => ["-n".to_owned(), requests.to_string()],
+            None => ["-d".to_owned(), time_arg(self.duration)],
+        };
         let threads = self.cores.threads(connections);
         let mut command = CommandLine::new(&self.exe)
             .arg("load")
             .arg(url)
+            .args(target.args())
             .args(["-c".to_owned(), connections.to_string(), "-t".to_owned(), threads.to_string()])
-            .args(["-d".to_owned(), time_arg(self.duration), "--warmup".to_owned(), time_arg(self.warmup)])
+            .args(length)
+            .args(["--warmup".to_owned(), time_arg(self.warmup)])
             .arg("--cores")
             .arg(self.cores.loader.first(threads).to_string());
         if let Some(engine) = &self.loader_engine {
@@ -214,23 +248,26 @@ mod tests {
             )
         );
         assert_eq!(
-            rig.load_command("zap://127.0.0.1:9/health", 64, Some(7)).to_string(),
+            rig.load_command(&Target::new("zap", "/health"), "zap://127.0.0.1:9", 64, Some(7)).to_string(),
             format!(
                 "/x/zapring load zap://127.0.0.1:9/health -c 64 -t 3 -d 3s --warmup 250ms --cores 5-7 --watch-pid 7 --watch-cores 2-4 --json - --quiet --die-with-parent {pid}"
             )
         );
+        let load = |rig: &Rig| rig.load_command(&Target::scenario("http", "rpc"), "http://a/", 1, Some(7)).to_string();
         assert!(
-            rig.load_command("http://a/", 1, Some(7))
-                .to_string()
-                .contains(" -c 1 -t 1 -d 3s --warmup 250ms --cores 5 ")
+            load(&rig).contains(" http://a --scenario rpc -c 1 -t 1 -d 3s --warmup 250ms --cores 5 "),
+            "{}",
+            load(&rig)
         );
+        rig.requests = Some(5000);
+        assert!(load(&rig).contains(" -t 1 -n 5000 --warmup 250ms "), "{}", load(&rig));
     }
 
     #[test]
     fn paired_puts_both_on_the_same_cores() {
         let rig = rig(CoreLayout::paired(&list("0-3")));
         assert!(rig.serve_command().to_string().contains(" --cores 0-3 --incoming-cpus 0-3 "));
-        let load = rig.load_command("zap://127.0.0.1:9/", 2, Some(7)).to_string();
+        let load = rig.load_command(&Target::new("zap", "/"), "zap://127.0.0.1:9", 2, Some(7)).to_string();
         assert!(load.contains(" -t 2 ") && load.contains(" --cores 0-1 --watch-pid 7 --watch-cores 0-3 "), "{load}");
     }
 
@@ -239,6 +276,9 @@ mod tests {
         let mut rig = rig(CoreLayout::split(&list("0-1")));
         rig.census = Some(Census::new("http", |_| Err(String::new())));
         assert_eq!(rig.wires().collect::<Vec<_>>(), ["http", "zap"]);
+        rig.targets.push(Target::scenario("zap", "rpc"));
+        assert_eq!(rig.wires().collect::<Vec<_>>(), ["http", "zap"]);
+        rig.targets.pop();
         rig.targets.remove(0);
         assert_eq!(rig.wires().collect::<Vec<_>>(), ["zap", "http"]);
     }

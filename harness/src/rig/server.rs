@@ -59,7 +59,7 @@ impl Server {
         self.pid
     }
 
-    /// Where it serves a wire of the rig, as a URL: without a path where it is our own.
+    /// Where it serves a wire of the rig, as a URL without a path.
     pub(crate) fn address(&self, wire: &str) -> &str {
         self.addresses.get(wire).expect("every wire of the rig was checked when the server became ready")
     }

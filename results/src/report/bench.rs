@@ -116,7 +116,11 @@ fn columns(bench: &Bench) -> Vec<Column> {
     };
     let rate = Unit::of_counts(rows.iter().map(|row| row.run.rates.ok_per_s));
     let server = |row: &BenchRow| row.run.server.clone().unwrap_or_default();
-    let mut columns = vec![
+    let mut columns = Vec::new();
+    if rows.iter().any(|row| row.run.config.scenario.is_some()) {
+        columns.push(plain("scenario", &|row| row.run.config.scenario.clone().unwrap_or_default()));
+    }
+    columns.extend([
         plain("wire", &|row| row.wire.clone()),
         plain("placement", &|row| row.run.config.placement.word().to_owned()),
         plain("conns", &|row| row.connections.to_string()),
@@ -129,7 +133,7 @@ fn columns(bench: &Bench) -> Vec<Column> {
         plain("failed", &|row| row.run.requests.failed().to_string()),
         cost("server\nCPU\nus/req", &|row| server(row).cpu_ns_per_request),
         cost("loader\nCPU\nus/req", &|row| row.run.loader.cpu_ns_per_request),
-    ];
+    ]);
     if paired(bench) {
         columns.push(cost("both\nbusy\nus/req", &|row| server(row).core_busy_ns_per_request));
     } else {
@@ -163,7 +167,7 @@ fn spread_cell(row: &BenchRow) -> String {
 
 /// The ratio of a level, on the row of the wire above the line.
 fn ratio_cell(bench: &Bench, row: &BenchRow) -> String {
-    let ratio = bench.ratios.iter().find(|ratio| ratio.connections == row.connections && ratio.wire == row.wire);
+    let ratio = bench.ratios.iter().find(|ratio| ratio.level() == row.level() && ratio.wire == row.wire);
     ratio.map_or_else(String::new, |ratio| or_dash(ratio.ok_per_s))
 }
 

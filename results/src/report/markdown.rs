@@ -76,9 +76,12 @@ fn of_bench(bench: &Bench) -> String {
     out.push_str(&runs_table(&bench.rows.iter().map(|row| &row.run).collect::<Vec<_>>()));
     if !bench.ratios.is_empty() {
         let heading = ["conns", "ratio", "req/s", "server CPU/request"].map(str::to_owned);
+        let of = |ratio: &crate::bench::Ratio| {
+            ratio.scenario.as_ref().map_or_else(String::new, |scenario| format!("{}: ", escaped(scenario)))
+        };
         let figure = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), significant);
         let row = |ratio: &crate::bench::Ratio| {
-            let name = format!("{}/{}", escaped(&ratio.wire), escaped(&ratio.base));
+            let name = format!("{}{}/{}", of(ratio), escaped(&ratio.wire), escaped(&ratio.base));
             vec![ratio.connections.to_string(), name, figure(ratio.ok_per_s), figure(ratio.server_cpu_per_request)]
         };
         out.push('\n');

@@ -83,10 +83,11 @@ impl NamedDocument {
     }
 }
 
-/// The name of a run among those of its document, as in `zap/64`.
+/// The name of a run among those of its document, as in `zap/64`, or `zap/64/rpc` for a scenario.
 #[must_use]
 pub fn level_name(run: &Run) -> String {
-    format!("{}/{}", run.config.wire, run.config.connections)
+    let scenario = run.config.scenario.as_ref().map_or_else(String::new, |scenario| format!("/{scenario}"));
+    format!("{}/{}{scenario}", run.config.wire, run.config.connections)
 }
 
 impl<'a> Row<'a> {
