@@ -6,8 +6,11 @@
 //! Readers take a frame without its length prefix, borrow from it, and follow the reference in what they forgive: a
 //! slot that points outside its message reads as absent. Writers append prefix and frame to a caller's `Vec<u8>`.
 
+pub mod builder;
 mod encoder;
 pub mod frame;
+pub mod object;
+pub mod packed;
 pub mod pairs;
 pub mod peek;
 pub mod reason;

@@ -30,8 +30,8 @@ pub fn extent(slot_at: usize, slot: [u8; SLOT_BYTES], message_bytes: usize) -> O
 /// An object inside a message: a place from which fields are counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Object<'a> {
-    message: &'a [u8],
-    at: usize,
+    pub(super) message: &'a [u8],
+    pub(super) at: usize,
 }
 
 impl<'a> Object<'a> {
@@ -63,7 +63,7 @@ impl<'a> Object<'a> {
 
     /// `N` bytes of the fixed section from byte `field` on, or `None` where the message ends within them.
     #[inline]
-    fn fixed<const N: usize>(self, field: usize) -> Option<&'a [u8; N]> {
+    pub(super) fn fixed<const N: usize>(self, field: usize) -> Option<&'a [u8; N]> {
         self.message.get(self.at.checked_add(field)?..)?.first_chunk()
     }
 
