@@ -1,7 +1,7 @@
 //! Cost of HTTP/1.1 heads and bodies, per byte and per message, and our head parser beside one built on httparse.
 //!
-//! Run with `cargo bench -p codec --bench http`. Nothing here is a test; the numbers decide which parser `request`
-//! uses, as its module text says.
+//! Run with `cargo bench -p codec --bench http`; the numbers decide which parser `request` uses, as its module text
+//! says. `cargo test` runs each once and checks that both parsers read the same.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -99,7 +99,18 @@ fn parse_with_httparse(input: &[u8]) -> Option<(&str, usize, bool, BodyLength)> 
 }
 
 fn request_heads(criterion: &mut Criterion) {
-    for (name, head) in [("wrk_1", WRK), ("curl_3", CURL), ("browser_12", BROWSER)] {
+    for (name, head, path) in
+        [("wrk_1", WRK, "/health"), ("curl_3", CURL, "/health"), ("browser_12", BROWSER, "/docs/api/index.html")]
+    {
+        let (ours, consumed) = request::parse(head, &mut HeadScan::new(), &Limits::DEFAULT)
+            .ok()
+            .and_then(Step::complete)
+            .expect("the head is valid and whole");
+        assert_eq!(
+            (ours.path(), consumed, ours.keep_alive, ours.body),
+            (path.as_bytes(), head.len(), true, BodyLength::None)
+        );
+        assert_eq!(parse_with_httparse(head), Some((path, head.len(), true, BodyLength::None)));
         let mut group = criterion.benchmark_group(format!("request_head/{name}"));
         group.throughput(Throughput::Bytes(head.len() as u64));
         group.bench_function("ours", |bencher| {
@@ -119,7 +130,12 @@ fn request_heads(criterion: &mut Criterion) {
 }
 
 fn response_heads(criterion: &mut Criterion) {
-    for (name, head) in [("short_1", SHORT_ANSWER), ("full_5", FULL_ANSWER)] {
+    for (name, head, length) in [("short_1", SHORT_ANSWER, 2), ("full_5", FULL_ANSWER, 13)] {
+        let (read, consumed) = response::parse(head, &mut HeadScan::new(), false, &Limits::DEFAULT)
+            .ok()
+            .and_then(Step::complete)
+            .expect("the head is valid and whole");
+        assert_eq!((read.status, consumed, read.body), (200, head.len(), BodyLength::Length(length)));
         let mut group = criterion.benchmark_group(format!("response_head/{name}"));
         group.throughput(Throughput::Bytes(head.len() as u64));
         group.bench_function("ours", |bencher| {
@@ -144,6 +160,7 @@ fn answers(criterion: &mut Criterion) {
     };
     let mut out = Vec::with_capacity(1024);
     answer::write_head(&mut out, &parts);
+    assert!(out.starts_with(b"HTTP/1.1 200 OK\r\n") && out.ends_with(b"\r\n\r\n"));
     let mut group = criterion.benchmark_group("answer_head");
     group.throughput(Throughput::Bytes(out.len() as u64));
     group.bench_function("full", |bencher| {
