@@ -11,8 +11,8 @@ use codec::rpc::{self, SAMPLE_REQUEST};
 use codec::zap::record::{Request, Response};
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
 
-#[path = "../../testing/counting.rs"]
-mod counting;
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;
 
 /// Times `once`, which must give `want`, and prints how often it allocates.
 fn op(group: &mut BenchmarkGroup<'_, WallTime>, codec: &str, want: u64, mut once: impl FnMut() -> u64) {

@@ -19,8 +19,8 @@ use codec::zap::stream;
 use codec::zap::template::Template;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-#[path = "../../testing/counting.rs"]
-mod counting;
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;
 
 type Header = (&'static str, &'static str);
 

@@ -14,10 +14,11 @@ use codec::zap::response::{self, Response, ResponseHead};
 use codec::zap::template::Template;
 use codec::zap::{record, stream};
 
-#[path = "../../testing/counting.rs"]
-mod counting;
 mod vectors;
 use vectors::{names, vector};
+
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;
 
 /// Allocations of this thread while `f` ran.
 fn allocations(f: impl FnOnce()) -> u64 {

@@ -1,13 +1,13 @@
 //! Reading and writing on the hot path allocates nothing. Counted by this binary's own allocator, so one test only.
 
-#[path = "../../testing/counting.rs"]
-mod counting;
-
 use std::hint::black_box;
 
 use codec::Step;
 use codec::http::answer::{self, ConnectionHeader, HeadParts};
 use codec::http::{BodyLength, BodyReader, HeadScan, Limits, chunk, request, response};
+
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;
 
 /// One server turn and one loader turn over the same buffers.
 fn turn(out: &mut Vec<u8>, answer: &mut Vec<u8>) {

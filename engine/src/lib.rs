@@ -4,7 +4,6 @@
 //! of the workspace with `unsafe`.
 
 mod address;
-mod allocations;
 mod board;
 mod clock;
 mod control;
@@ -27,7 +26,6 @@ mod socket;
 mod uring;
 
 pub use address::{Address, ListenError, Listener};
-pub use allocations::{AllocationFigures, CountingAllocator, allocation_figures, count_allocations};
 pub use board::{Board, Count, ShardCounts, ShardFigures};
 pub use clock::{now_ns, thread_cpu_ns};
 pub use cx::{Cx, Wishes};

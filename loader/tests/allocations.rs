@@ -1,7 +1,5 @@
 //! A request in steady state allocates nothing, on any wire, pipelined or not.
 
-#[path = "../../testing/counting.rs"]
-mod counting;
 mod fake;
 
 use std::{
@@ -16,6 +14,14 @@ use loader::{
     Length, LoadPlan, LoadShard, Shared, run,
     wire::{Floor, Http, Wire, Zap},
 };
+
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;
+
+fn of_the_process() -> u64 {
+    counting::count_the_process();
+    counting::of_the_process().expect("it counts").allocations
+}
 
 /// Allocations of `rounds` reads of `pipeline` answers each, after as many to warm up.
 fn allocations<W: Wire>(plan: LoadPlan, answer: &[u8], rounds: u64) -> u64 {
@@ -75,9 +81,9 @@ fn run_allocations(engine: Engine, port: u16, requests: u64) -> u64 {
         headers: vec![loader::value::header("Host: a").expect("a header")],
         ..fake::plan(&format!("http://127.0.0.1:{port}/"))
     };
-    let before = counting::of_the_process();
+    let before = of_the_process();
     let report = run(&plan, &AtomicBool::new(false), &mut |_| {}).expect("a result");
-    let allocated = counting::of_the_process() - before;
+    let allocated = of_the_process() - before;
     assert_eq!(report.run.requests.ok, requests);
     allocated
 }

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use crate::bench::{self, Bench};
+use crate::canonical::{self, Canonical};
+use crate::codec::{self, Axis};
 use crate::reader::{self, ReadError, Schema};
 use crate::run::{self, Run};
 use crate::sweep::{self, Sweep};
 
 /// What a reader of any document calls for.
-const KNOWN: &str = "zapring.run, zapring.bench or zapring.sweep";
+const KNOWN: &str = "zapring.run, zapring.bench, zapring.sweep, zapring.codec or zapring.canonical";
 
 /// One result file of any kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,10 @@ pub enum Document {
     Bench(Box<Bench>),
     /// Settings of an engine against a base.
     Sweep(Box<Sweep>),
+    /// What codecs cost in process.
+    Codec(Box<Axis>),
+    /// The canonical codec suite.
+    Canonical(Box<Canonical>),
 }
 
 impl Document {
@@ -42,6 +48,10 @@ impl Document {
             reader::parse(bytes, bench::SCHEMA, input).map(|bench| Self::Bench(Box::new(bench)))
         } else if schema == sweep::SCHEMA.name {
             reader::parse(bytes, sweep::SCHEMA, input).map(|sweep| Self::Sweep(Box::new(sweep)))
+        } else if schema == codec::SCHEMA.name {
+            reader::parse(bytes, codec::SCHEMA, input).map(|axis| Self::Codec(Box::new(axis)))
+        } else if schema == canonical::SCHEMA.name {
+            reader::parse(bytes, canonical::SCHEMA, input).map(|suite| Self::Canonical(Box::new(suite)))
         } else {
             Err(ReadError::WrongSchema { input: input.to_owned(), found: schema, expected: KNOWN })
         }
@@ -54,6 +64,8 @@ impl Document {
             Self::Run(run) => (run::SCHEMA, run.schema_major, run.schema_minor),
             Self::Bench(bench) => (bench::SCHEMA, bench.schema_major, bench.schema_minor),
             Self::Sweep(sweep) => (sweep::SCHEMA, sweep.schema_major, sweep.schema_minor),
+            Self::Codec(axis) => (codec::SCHEMA, axis.schema_major, axis.schema_minor),
+            Self::Canonical(suite) => (canonical::SCHEMA, suite.schema_major, suite.schema_minor),
         };
         let Schema { name, major: known_major, minor: known_minor } = known;
         (major == known_major && minor > known_minor).then(|| {

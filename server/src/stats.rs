@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use engine::{AllocationFigures, Board, Granted, ShardFigures, allocation_figures};
+use counting::ProcessFigures;
+use engine::{Board, Granted, ShardFigures};
 use serde::Serialize;
 
 use crate::counters::{RequestCounts, RequestFigures};
@@ -63,7 +64,7 @@ impl Published {
             setup_flags: engine.and_then(|granted| granted.setup).map(|setup| setup.names()),
             ring_features: engine.map(|granted| granted.features.names()),
             process: Process::read().ok(),
-            allocator: allocation_figures(),
+            allocator: counting::of_the_process(),
             requests: self.requests(),
             connections: self.board.total(),
             shards: self
@@ -90,7 +91,7 @@ struct Stats {
     ring_features: Option<Vec<&'static str>>,
     process: Option<Process>,
     /// `None` unless the program counts its allocations.
-    allocator: Option<AllocationFigures>,
+    allocator: Option<ProcessFigures>,
     requests: RequestFigures,
     connections: ShardFigures,
     shards: Vec<ShardStats>,

@@ -1,7 +1,5 @@
 //! A request costs no allocation once its connection has warmed up.
 
-#[path = "../../testing/counting.rs"]
-mod counting;
 mod driver;
 
 use std::{sync::Arc, time::SystemTime};
@@ -9,6 +7,9 @@ use std::{sync::Arc, time::SystemTime};
 use driver::{floor_frame, frame};
 use engine::{Board, Cause, Conn, Cx, Origin, Outbox, Shard, Wishes};
 use server::{Published, ServerOptions, ServerShard, Wire};
+
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;
 
 struct Bench {
     shard: ServerShard,

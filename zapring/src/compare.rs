@@ -57,9 +57,15 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Failure> {
     let one = |path: &PathBuf| {
         let input = path.display().to_string();
         let document = Document::read(path)?;
-        if let Document::Sweep(sweep) = document {
+        let without_runs = match &document {
+            Document::Run(_) | Document::Bench(_) => None,
             // It is a comparison itself, and keeps no runs.
-            let found = sweep.schema;
+            Document::Sweep(sweep) => Some(&sweep.schema),
+            // Each compares within itself what was interleaved.
+            Document::Codec(axis) => Some(&axis.schema),
+            Document::Canonical(suite) => Some(&suite.schema),
+        };
+        if let Some(found) = without_runs.cloned() {
             return Err(ReadError::WrongSchema { input, found, expected: "zapring.run or zapring.bench" }.into());
         }
         if let Some(note) = document.newer_minor(&input) {

@@ -1,5 +1,6 @@
 //! Everything that can end a command, and the exit code it means: one exhaustive match.
 
+use axis::AxisError;
 use engine::{LaunchError, ListenError, OptionError, RingError};
 use harness::{BenchError, CoreListError, DieWithParentError, GateError, HostError, RigError, SweepError, UsageError};
 use loader::{LoadError, TargetError};
@@ -24,6 +25,8 @@ pub(crate) enum Failure {
     Rig(#[from] RigError),
     #[error(transparent)]
     Sweep(#[from] SweepError),
+    #[error(transparent)]
+    Axis(#[from] AxisError),
     #[error(transparent)]
     Output(#[from] WriteError),
     #[error(transparent)]
@@ -64,6 +67,7 @@ impl Failure {
             Failure::Gate(error) => error.exit_code(),
             Failure::Rig(error) => error.exit_code(),
             Failure::Sweep(error) => error.exit_code(),
+            Failure::Axis(error) => crate::codec::exit_code(error),
             Failure::Output(error) => error.exit_code(),
             Failure::Read(error) => error.exit_code(),
             Failure::Histogram(_) => ExitCode::ResultNotRead,

@@ -6,6 +6,7 @@
 
 mod bench;
 mod census;
+mod codec;
 mod compare;
 mod document;
 mod engine_args;
@@ -24,9 +25,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Counts only where `--debug-alloc` asks for it.
+/// Counts per thread; for the whole process where `--debug-alloc` asks for it.
 #[global_allocator]
-static ALLOCATOR: engine::CountingAllocator = engine::CountingAllocator;
+static COUNTING: counting::Counting = counting::Counting;
 
 /// ZAP/HTTP benchmark server and pinned load generator on io_uring.
 #[derive(Debug, Parser)]
@@ -54,6 +55,8 @@ enum Command {
     Bench(Box<bench::Args>),
     /// Find the best engine settings for one wire and level, and whether the difference is real
     Sweep(Box<sweep::Args>),
+    /// Measure what the wire format itself costs, in process: records against JSON, messages, bytes on the wire
+    Codec(codec::Args),
     /// Make reports from result files
     Report(report::Args),
     /// Compare two sets of runs: improved, same, regressed, inconclusive or not comparable
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::Load(args) => load::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Codec(args) => codec::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Gate(args) => gate::run(&args),

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         harness::die_with_parent(parent)?;
     }
     if args.debug_alloc {
-        engine::count_allocations();
+        counting::count_the_process();
     }
     let mut running = server::start(options(args)?)?;
     let system = |what| move |source| Failure::System { what, source };
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     announce(args, &running).map_err(system("writing to standard output"))?;
     running.wait_any();
     let ended = running.join();
-    if let Some(figures) = engine::allocation_figures().filter(|_| !args.quiet) {
+    if let Some(figures) = counting::of_the_process().filter(|_| !args.quiet) {
         let mib = figures.live_bytes as f64 / f64::from(1 << 20);
         println!("{} allocations, {mib:.1} MiB still held after the end", figures.allocations);
     }

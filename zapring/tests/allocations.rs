@@ -1,13 +1,13 @@
 //! The whole path, server and loader on real engines in one process: more requests take no more allocations.
 
-#[path = "../../testing/counting.rs"]
-mod counting;
-
 use std::sync::atomic::AtomicBool;
 
 use engine::Engine;
 use loader::{Length, LoadPlan, Target};
 use server::StartOptions;
+
+#[global_allocator]
+static COUNTING: counting::Counting = counting::Counting;
 
 /// Allocations of a whole run of so many requests, connecting and reporting included.
 fn run(url: &str, engine: Engine, body: &'static [u8], total: u64) -> u64 {
@@ -16,10 +16,12 @@ fn run(url: &str, engine: Engine, body: &'static [u8], total: u64) -> u64 {
     plan.engine = engine;
     plan.length = Length::Requests { total };
     plan.body = bytes::Bytes::from_static(body);
-    let before = counting::of_the_process();
+    counting::count_the_process();
+    let allocations = || counting::of_the_process().expect("it counts").allocations;
+    let before = allocations();
     let report = loader::run(&plan, &AtomicBool::new(false), &mut |_| {}).expect("a result");
     assert_eq!(report.run.requests.ok, total, "{:?}", report.run.requests);
-    counting::of_the_process() - before
+    allocations() - before
 }
 
 #[test]

@@ -5,8 +5,10 @@ use crate::cores::ranges;
 use crate::document::Document;
 use crate::environment::Environment;
 use crate::report::bench;
+use crate::report::canonical;
 use crate::report::chart::{COLOURS, GRID, INK, PAPER};
 use crate::report::charts;
+use crate::report::codec;
 use crate::report::escape::html as escaped;
 use crate::report::load::{Detail, options};
 use crate::report::number::significant;
@@ -64,6 +66,8 @@ fn section(named: &NamedDocument) -> String {
         Document::Run(run) => ("load", &run.started_at, &run.environment),
         Document::Bench(bench) => ("bench", &bench.started_at, &bench.environment),
         Document::Sweep(sweep) => ("sweep", &sweep.started_at, &sweep.environment),
+        Document::Codec(axis) => ("codec", &axis.started_at, &axis.environment),
+        Document::Canonical(suite) => ("codec, canonical suite", &suite.started_at, &suite.host),
     };
     let mut out = format!(
         "<section>\n<header><h1>zapring {kind}</h1><p>{} · {}</p></header>\n",
@@ -83,6 +87,8 @@ fn section(named: &NamedDocument) -> String {
         Document::Run(run) => load::text(run, Detail::Usual),
         Document::Bench(document) => bench::text(document),
         Document::Sweep(document) => sweep::text(document),
+        Document::Codec(document) => codec::text(document),
+        Document::Canonical(document) => canonical::text(document),
     };
     let lines: Vec<String> = text.lines().map(escaped).collect();
     out.push_str(&format!("<h2>In figures</h2>\n<pre>{}</pre>\n</section>\n", lines.join("\n")));
@@ -112,6 +118,12 @@ fn card(document: &Document, environment: &Environment) -> String {
             sweep_facts(sweep),
             sweep.validity.iter().collect(),
         ),
+        Document::Codec(axis) => {
+            (codec::summary(axis), vec![("built by", codec::built(&axis.toolchain))], axis.validity.iter().collect())
+        }
+        Document::Canonical(suite) => {
+            (Vec::new(), vec![("built by", codec::built(&suite.toolchain))], suite.validity.iter().collect())
+        }
     };
     facts.extend(environment_facts(environment));
     let verdicts: String = verdicts.iter().map(|verdict| format!("<p>{}</p>\n", escaped(verdict))).collect();

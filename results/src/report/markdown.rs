@@ -4,6 +4,8 @@ use crate::bench::Bench;
 use crate::config::Mode;
 use crate::document::Document;
 use crate::environment::Environment;
+use crate::report::canonical;
+use crate::report::codec;
 use crate::report::escape::markdown as escaped;
 use crate::report::heading::heading;
 use crate::report::number::{Unit, significant};
@@ -25,6 +27,9 @@ fn section(named: &NamedDocument) -> String {
         Document::Run(run) => of_run(run),
         Document::Bench(bench) => of_bench(bench),
         Document::Sweep(sweep) => of_sweep(sweep),
+        // Their tables are wide and made of words: as they are printed.
+        Document::Codec(axis) => format!("```\n{}```\n", codec::text(axis)),
+        Document::Canonical(suite) => format!("```\n{}```\n", canonical::text(suite)),
     };
     format!("## {}\n\n{body}", escaped(&named.name))
 }

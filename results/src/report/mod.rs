@@ -1,8 +1,10 @@
 //! Text made from result files. Every report comes from the file alone, so that it can be made again.
 
 pub mod bench;
+pub mod canonical;
 pub mod chart;
 pub mod charts;
+pub mod codec;
 pub mod compare;
 pub mod csv;
 pub mod escape;
@@ -31,6 +33,8 @@ pub fn text(documents: &[NamedDocument], detail: Detail) -> String {
             Document::Run(run) => load::text(run, detail),
             Document::Bench(bench) => bench::text(bench),
             Document::Sweep(sweep) => sweep::text(sweep),
+            Document::Codec(axis) => codec::text(axis),
+            Document::Canonical(suite) => canonical::text(suite),
         };
         if documents.len() > 1 { format!("{}:\n{text}", escape::visible(&named.name)) } else { text }
     };
