@@ -1,7 +1,7 @@
 //! CPU microseconds per request of servers or of loaders, in interleaved rounds, as ratios with their interval and an A/A row.
 //!
 //! ```text
-//! pairs servers --exe zapring --core 1 NAME=URL@PID NAME=URL@PID ...
+//! pairs servers --exe zapring --core 1 [--scenario NAME] NAME=URL@PID NAME=URL@PID ...
 //! pairs loaders --url URL --core 1 NAME='zapring load ... --json - --quiet' NAME='wrk ...' ...
 //! ```
 //!
@@ -34,6 +34,8 @@ struct Options {
     connections: String,
     pipeline: String,
     engine: String,
+    /// What the loader is asked for beside the URL.
+    more: Vec<String>,
     seconds: f64,
     rounds: usize,
     entries: Vec<Entry>,
@@ -48,6 +50,7 @@ fn options() -> Result<Options, Failure> {
         connections: "64".into(),
         pipeline: "1".into(),
         engine: "monoio".into(),
+        more: Vec::new(),
         seconds: 2.0,
         rounds: 15,
         entries: Vec::new(),
@@ -60,6 +63,7 @@ fn options() -> Result<Options, Failure> {
             "--connections" => options.connections = value()?,
             "--pipeline" => options.pipeline = value()?,
             "--engine" => options.engine = value()?,
+            "--scenario" => options.more.extend(["--scenario".to_owned(), value()?]),
             "--seconds" => options.seconds = value()?.parse()?,
             "--rounds" => options.rounds = value()?.parse()?,
             entry => {
@@ -88,6 +92,7 @@ fn server_run(options: &Options, what: &str) -> Result<(f64, f64), Failure> {
         .args(["load", url, "--cores", &options.core, "-c", &options.connections, "--pipeline", &options.pipeline])
         .args(["-d", &duration, "--warmup", "300ms", "--engine", &options.engine, "--watch-pid", pid])
         .args(["--json", "-", "--quiet"])
+        .args(&options.more)
         .stderr(Stdio::inherit())
         .output()?;
     if !output.status.success() {
