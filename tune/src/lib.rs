@@ -1,5 +1,13 @@
 //! Facts about the host, turned into a plan of settings that is applied, verified and restored.
-//!
-//! Holds nothing yet: what a run needs to know about the host today (cores, limits, usage) is read where it is used.
 
 #![forbid(unsafe_code)]
+
+pub mod cpu_set;
+pub mod limits;
+pub mod netlink;
+pub mod roots;
+pub mod setting;
+
+pub use cpu_set::{CpuSet, CpuSetError};
+pub use roots::Roots;
+pub use setting::{Knob, Setting};
