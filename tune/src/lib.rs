@@ -3,11 +3,13 @@
 #![forbid(unsafe_code)]
 
 pub mod cpu_set;
+pub mod facts;
 pub mod limits;
 pub mod netlink;
 pub mod roots;
 pub mod setting;
 
 pub use cpu_set::{CpuSet, CpuSetError};
+pub use facts::Facts;
 pub use roots::Roots;
 pub use setting::{Knob, Setting};
