@@ -22,7 +22,7 @@ impl<W: Wire> LoadShard<W> {
             && let Some(start_ns) = self.shared.gate.start_ns()
         {
             self.times = Timeline::of(&self.shared.plan, start_ns);
-            self.measure.starts_at(self.times.measure_from_ns);
+            self.measure.starts_at(self.times.measure_from_ns, self.times.until_ns);
             self.pacer.starts_at(start_ns, self.times.measure_from_ns);
         }
         if !self.released && now_ns >= self.times.start_ns {

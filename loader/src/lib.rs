@@ -20,6 +20,7 @@ mod report;
 pub mod request;
 mod route;
 mod schedule;
+mod series;
 pub mod session;
 pub mod shard;
 pub mod target;

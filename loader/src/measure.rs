@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use engine::{Board, ShardFigures};
-use results::{Histogram, Outcome, limits::LATE_NS};
+use results::{Histogram, Outcome, SeriesRow, limits::LATE_NS};
 
-use crate::{lane::Flight, outcome::Tally};
+use crate::{lane::Flight, outcome::Tally, plan::Length, series::Series};
 
 /// Statuses below this are counted in a table, others (possible on ZAP only) in a map.
 const TABLE: usize = 1000;
@@ -62,6 +62,8 @@ pub struct Measure {
     pub warmup: Tally,
     /// Outcomes of the measured part.
     pub measured: Tally,
+    /// The measured part over time; see [`Measure::over_time`].
+    pub(crate) series: Series,
     /// Body bytes of measured answers.
     pub body_bytes: u64,
     /// Connections made again since the measured part began.
@@ -74,8 +76,9 @@ pub struct Measure {
     odd_statuses: BTreeMap<u16, u64>,
 }
 
-impl Default for Measure {
-    fn default() -> Self {
+impl Measure {
+    /// For a run of this length.
+    pub(crate) fn new(length: Length) -> Self {
         Self {
             from_ns: u64::MAX,
             latency: Histogram::new(),
@@ -83,6 +86,7 @@ impl Default for Measure {
             connect: Histogram::new(),
             warmup: Tally::default(),
             measured: Tally::default(),
+            series: Series::new(length),
             body_bytes: 0,
             reconnects: 0,
             begin: None,
@@ -91,11 +95,24 @@ impl Default for Measure {
             odd_statuses: BTreeMap::new(),
         }
     }
-}
 
-impl Measure {
-    pub(crate) fn starts_at(&mut self, from_ns: u64) {
+    /// The measured part is known.
+    pub(crate) fn starts_at(&mut self, from_ns: u64, until_ns: u64) {
         self.from_ns = from_ns;
+        self.series.starts_at(from_ns, until_ns);
+    }
+
+    /// The time has come to here: what ends from now on belongs to this second.
+    #[inline]
+    pub(crate) fn clock(&mut self, now_ns: u64) {
+        if self.series.is_over(now_ns) {
+            self.series.turn(now_ns, &self.measured.requests);
+        }
+    }
+
+    /// Every request has its outcome.
+    pub(crate) fn settled(&mut self, now_ns: u64) {
+        self.series.end(now_ns, &self.measured.requests);
     }
 
     /// Records an open loop from now on.
@@ -156,7 +173,9 @@ impl Measure {
 
     #[inline]
     fn record(&mut self, flight: Flight, now_ns: u64) {
-        self.latency.record(now_ns.saturating_sub(flight.due_ns));
+        let latency_ns = now_ns.saturating_sub(flight.due_ns);
+        self.latency.record(latency_ns);
+        self.series.record(latency_ns);
         if let Some(paced) = &mut self.paced {
             paced.service_time.record(now_ns.saturating_sub(flight.sent_ns));
         }
@@ -184,6 +203,7 @@ impl Measure {
         self.connect.merge(&other.connect);
         self.warmup.merge(other.warmup);
         self.measured.merge(other.measured);
+        self.series.merge(other.series);
         self.body_bytes += other.body_bytes;
         self.reconnects += other.reconnects;
         for (ours, theirs) in self.statuses.iter_mut().zip(other.statuses) {
@@ -192,6 +212,11 @@ impl Measure {
         for (status, count) in other.odd_statuses {
             *self.odd_statuses.entry(status).or_default() += count;
         }
+    }
+
+    /// The measured part of `elapsed_ns` over time, and what ended after it.
+    pub fn over_time(&self, elapsed_ns: u64) -> Vec<SeriesRow> {
+        self.series.rows(elapsed_ns)
     }
 
     /// Measured answers by exact status.

@@ -66,8 +66,11 @@ pub(crate) fn build<W: Wire>(
         core_row(core, connections[index], measure, &windows[index])
     });
     let cores: Vec<CoreRow> = cores.collect();
-    let mut total = Measure::default();
-    measures.into_iter().for_each(|measure| total.merge(measure));
+    let total = measures.into_iter().reduce(|mut total, measure| {
+        total.merge(measure);
+        total
+    });
+    let total = total.unwrap_or_else(|| Measure::new(plan.length));
     let mut window = Window::default();
     for part in &windows {
         window.cpu_ns += part.cpu_ns;
@@ -100,6 +103,7 @@ pub(crate) fn build<W: Wire>(
         reconnects: total.reconnects,
         warmup: warmup(plan, facts, &total),
         cores,
+        series: total.over_time(elapsed_ns),
         loader: loader_block(elapsed_ns, &window),
         ..Run::default()
     };

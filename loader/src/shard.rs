@@ -111,7 +111,7 @@ impl<W: Wire> LoadShard<W> {
         let depth = (shared.plan.pipeline as usize).min(usize::try_from(fair).unwrap_or(usize::MAX)).max(1);
         let addresses = shared.route.addresses();
         let schedule = shared.plan.rate_per_s.map(|rate| Schedule::new(rate, shared.plan.threads.into(), index as u64));
-        let mut measure = Measure::default();
+        let mut measure = Measure::new(shared.plan.length);
         if schedule.is_some() {
             measure.pace();
         }
@@ -151,6 +151,7 @@ impl<W: Wire> LoadShard<W> {
     /// Takes what was measured out of a shard that has ended.
     pub fn into_measure(mut self) -> Measure {
         self.settle_rest();
+        self.measure.settled(0);
         self.measure
     }
 
@@ -428,6 +429,7 @@ impl<W: Wire> LoadShard<W> {
         }
         self.count_missing();
         self.settle_rest();
+        self.measure.settled(cx.now_ns);
         cx.finish();
     }
 
@@ -493,6 +495,7 @@ impl<W: Wire> Shard for LoadShard<W> {
     }
 
     fn connect_failed(&mut self, target: usize, error: &io::Error, cx: &mut Cx<'_>) {
+        self.measure.clock(cx.now_ns);
         let index = self.shared.route.lane(target);
         self.not_connected(index, error, cx);
     }
@@ -502,6 +505,7 @@ impl<W: Wire> Shard for LoadShard<W> {
         if let Some(burden) = &mut self.burden {
             burden.pay();
         }
+        self.measure.clock(cx.now_ns);
         let index = self.lane_at(conn);
         let (consumed, need) = match self.lanes[index].state {
             State::Open { .. } => match self.take_answers(index, input, cx.now_ns) {
@@ -539,6 +543,7 @@ impl<W: Wire> Shard for LoadShard<W> {
         if self.finished {
             return;
         }
+        self.measure.clock(cx.now_ns);
         self.advance(cx);
         if self.finished {
             return;
@@ -554,6 +559,7 @@ impl<W: Wire> Shard for LoadShard<W> {
     }
 
     fn closed(&mut self, conn: Conn, cause: Cause, cx: &mut Cx<'_>) {
+        self.measure.clock(cx.now_ns);
         let index = self.lane_at(conn);
         self.shared.gate.closed();
         self.lost(index, cause);
@@ -564,7 +570,9 @@ impl<W: Wire> Shard for LoadShard<W> {
     fn drain(&mut self, cx: &mut Cx<'_>) {
         self.stopping = true;
         let stop_ns = self.shared.gate.stop_ns().min(cx.now_ns);
+        self.measure.clock(cx.now_ns);
         self.times.cut(stop_ns, self.shared.plan.drain_ns());
+        self.measure.series.cut(self.times.until_ns);
         if !self.finished {
             self.advance(cx);
         }

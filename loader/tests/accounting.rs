@@ -48,6 +48,30 @@ fn exactly_the_counted_requests_are_sent() {
 }
 
 #[test]
+fn whatever_ends_is_counted_in_its_second() {
+    let length = Length::Time { duration_ns: 2500 * MS };
+    let mut scene = Scene::<Http>::started(LoadPlan { connections: 3, length, timeout_ns: 1200 * MS, ..plan(URL) });
+    let conns = scene.open_conns();
+    conns.iter().for_each(|conn| assert_eq!(scene.take_requests(*conn), 1));
+    let no: &[u8] = b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n";
+    // The other two time out at 1.2 s; the last answer comes while the run is drained.
+    for (at_ns, answer) in [(SECOND - 1, GOOD), (SECOND, no), (1900 * MS, GOOD), (2600 * MS, GOOD)] {
+        scene.at(BEGIN_NS + at_ns);
+        scene.receive(conns[0], answer);
+        scene.take_requests(conns[0]);
+    }
+    scene.after(SECOND);
+    let rows = scene.measure().over_time(2500 * MS);
+    let rows: Vec<_> = rows.iter().map(|row| (row.second, row.step_ns / MS, row.ok, row.failed, row.drain)).collect();
+    assert_eq!(
+        rows,
+        [(0, 1000, 1, 0, false), (1, 1000, 1, 3, false), (2, 500, 0, 0, false), (2, 100, 1, 0, true)],
+        "{:?}",
+        scene.requests()
+    );
+}
+
+#[test]
 fn few_counted_requests_are_spread_over_the_connections() {
     let mut scene = Scene::<Http>::started(counted(8, 4, 16));
     let sent: Vec<usize> = scene.open_conns().into_iter().map(|conn| scene.take_requests(conn)).collect();

@@ -69,3 +69,7 @@ pub const RSS_GROWTH_BYTES: u64 = 8 << 20;
 
 /// Growth of RSS over the second half of a gate's rounds, in bytes, that is still level where it grew in every one of them.
 pub const LEVEL_BYTES: u64 = 1 << 20;
+
+/// Most rows of a run over time. Twenty minutes of seconds; a longer run has steps of 2, 4, 8... seconds. A loader shard holds so many
+/// coarse histograms of 8.25 KiB at most, 10 MiB, of which only what is written to is memory.
+pub const MAX_SERIES_ROWS: usize = 1200;

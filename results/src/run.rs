@@ -19,6 +19,7 @@ use crate::limits::MAX_SAMPLE_CHARS;
 use crate::rates::Rates;
 use crate::reader::{self, ReadError, Schema};
 use crate::requests::{Outcome, Requests};
+use crate::series::SeriesRow;
 use crate::usage::{LoaderBlock, ServerBlock};
 use crate::validity::{self, Validity, ValidityCode};
 use crate::verdict::VerdictBlock;
@@ -84,6 +85,9 @@ pub struct Run {
     pub warmup: Option<Warmup>,
     /// One row per loader shard.
     pub cores: Vec<CoreRow>,
+    /// The measured part over time, and what ended after it. Since version 1.2.
+    #[serde(default)]
+    pub series: Vec<SeriesRow>,
     /// The loader's own cost.
     pub loader: LoaderBlock,
     /// The server's cost, where it could be watched.
@@ -198,6 +202,7 @@ impl Default for Run {
             reconnects: 0,
             warmup: None,
             cores: Vec::new(),
+            series: Vec::new(),
             loader: LoaderBlock::default(),
             server: None,
             host: None,

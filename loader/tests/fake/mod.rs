@@ -331,7 +331,12 @@ impl<W: Wire> Scene<W> {
 
     /// Measured outcomes once the run is over.
     pub fn into_requests(self) -> Requests {
-        self.shard.into_measure().measured.requests
+        let measure = self.shard.into_measure();
+        let requests = measure.measured.requests;
+        let rows = measure.over_time(u64::MAX / 2);
+        let sums = rows.iter().fold((0, 0), |(ok, failed), row| (ok + row.ok, failed + row.failed));
+        assert_eq!(sums, (requests.ok, requests.failed()), "the rows over time add up: {rows:?}");
+        requests
     }
 }
 
