@@ -2,7 +2,7 @@
 
 use std::{
     fmt, fs, io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     os::{
         fd::OwnedFd,
         unix::{fs::FileTypeExt, net::UnixStream},
@@ -13,7 +13,7 @@ use std::{
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use thiserror::Error;
 
-use crate::limits;
+use crate::{limits, source};
 
 /// A TCP or unix stream address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,16 +190,20 @@ fn explain(address: Address, source: io::Error) -> ListenError {
     }
 }
 
-/// Begins to connect: the socket becomes writable when it is done, and [`finish_connect`] says how it ended.
+/// Begins to connect, from a local address if one is given: the socket becomes writable when it is done, and [`finish_connect`] says how
+/// it ended.
 ///
 /// # Errors
 /// What could be known at once: no descriptor or port left, a path that does not exist, nobody there.
-pub(crate) fn begin_connect(address: &Address) -> io::Result<OwnedFd> {
+pub(crate) fn begin_connect(address: &Address, source_ip: Option<IpAddr>) -> io::Result<OwnedFd> {
     let socket = address.socket()?;
     // A unix connect ends at once, unless the listener's backlog is full: then it shall say so instead of blocking the shard.
     socket.set_nonblocking(true)?;
     if matches!(address, Address::Tcp(_)) {
         socket.set_tcp_nodelay(true)?;
+        if let Some(source_ip) = source_ip {
+            source::bind(&socket, source_ip)?;
+        }
     }
     match socket.connect(&address.sock_addr()?) {
         Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),

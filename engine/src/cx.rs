@@ -1,6 +1,6 @@
 //! What a protocol may know and wish during a call: the time, the memory left, and a reused list of wishes.
 
-use crate::shard::Conn;
+use crate::{directory::Dial, shard::Conn};
 
 /// Handed to every call of a [`Shard`](crate::Shard).
 pub struct Cx<'a> {
@@ -32,7 +32,12 @@ impl<'a> Cx<'a> {
 
     /// Make a connection to the plan's target with this index. `open` or `connect_failed` follows.
     pub fn connect(&mut self, target: usize) {
-        self.wishes.connect.push(target);
+        self.wishes.connect.push(Dial { target, source: None });
+    }
+
+    /// The same from the plan's source with this index, which must be of the target's address family.
+    pub fn connect_from(&mut self, target: usize, source: usize) {
+        self.wishes.connect.push(Dial { target, source: Some(source) });
     }
 
     /// Have [`Shard::tick`](crate::Shard::tick) called at `at_ns` or soon after. Of several times the earliest counts; it is
@@ -55,8 +60,8 @@ pub struct Wishes {
     pub wake: Vec<Conn>,
     /// Connections to close.
     pub close: Vec<Conn>,
-    /// Targets to connect to.
-    pub connect: Vec<usize>,
+    /// Connects to begin.
+    pub connect: Vec<Dial>,
     /// The earliest time asked for; `u64::MAX` for none.
     pub tick_at_ns: u64,
     /// The shard is done.

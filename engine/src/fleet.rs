@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    net::IpAddr,
     os::{fd::OwnedFd, unix::net::UnixStream},
     panic::{self, AssertUnwindSafe},
     sync::{
@@ -18,6 +19,7 @@ use crate::{
     address::{Address, Listener},
     board::Board,
     control::Remote,
+    directory::Directory,
     features::Features,
     ladder::{RingError, Rung},
     limits::{self, Limits},
@@ -85,6 +87,8 @@ pub struct Plan {
     pub listeners: Vec<Listener>,
     /// Where [`Cx::connect`](crate::Cx::connect) may connect to.
     pub targets: Vec<Address>,
+    /// Local addresses that [`Cx::connect_from`](crate::Cx::connect_from) may connect from.
+    pub sources: Vec<IpAddr>,
     /// Bounds of each shard.
     pub limits: Limits,
     /// Settings of each shard's engine.
@@ -202,7 +206,7 @@ pub(crate) struct Lane {
     pub(crate) deal_to: Vec<Remote>,
     /// Which listeners are dealt.
     pub(crate) dealt: Vec<usize>,
-    pub(crate) targets: Arc<[Address]>,
+    pub(crate) directory: Arc<Directory>,
     pub(crate) limits: Limits,
     pub(crate) options: EngineOptions,
     pub(crate) control: UnixStream,
@@ -232,7 +236,7 @@ impl Lane {
             listeners: Vec::new(),
             deal_to: Vec::new(),
             dealt: Vec::new(),
-            targets: Vec::new().into(),
+            directory: Arc::default(),
             limits: Limits::default(),
             options,
             control,
@@ -315,7 +319,8 @@ where
 
 /// One lane per shard, and the remotes to them.
 fn lanes(plan: &mut Plan, board: &Arc<Board>, ready: &Sender<Event>) -> io::Result<(Vec<Lane>, Vec<Remote>)> {
-    let targets: Arc<[Address]> = std::mem::take(&mut plan.targets).into();
+    let (targets, sources) = (std::mem::take(&mut plan.targets), std::mem::take(&mut plan.sources));
+    let directory = Arc::new(Directory { targets, sources });
     let mut remotes = Vec::new();
     let mut lanes = Vec::new();
     for index in 0..plan.shards {
@@ -328,7 +333,7 @@ fn lanes(plan: &mut Plan, board: &Arc<Board>, ready: &Sender<Event>) -> io::Resu
             listeners: Vec::new(),
             deal_to: Vec::new(),
             dealt: Vec::new(),
-            targets: Arc::clone(&targets),
+            directory: Arc::clone(&directory),
             limits: plan.limits,
             options: plan.options,
             control,

@@ -42,6 +42,7 @@ fn plan(engine: Engine, shards: usize, listen: &[Address], limits: Limits) -> Pl
         cores: Vec::new(),
         listeners: listen.iter().map(|address| Listener::bind(address, shards).expect("bound")).collect(),
         targets: Vec::new(),
+        sources: Vec::new(),
         limits,
         options: EngineOptions::default(),
         incoming_cpus: Vec::new(),
@@ -365,6 +366,30 @@ fn targets_are_connected_to_and_failures_told() {
         failed.sort();
         assert_eq!(failed, [(1, ErrorKind::ConnectionRefused), (2, ErrorKind::NotFound)]);
         assert_eq!(caller.seen.closed.len(), 1);
+    });
+}
+
+#[test]
+fn connections_come_from_the_sources_asked_for() {
+    on_each_engine(|engine| {
+        let server = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let mut plan = plan(engine, 1, &[], Limits::default());
+        plan.targets = vec![Address::Tcp(server.local_addr().expect("bound"))];
+        plan.sources = ["127.0.0.2", "127.9.0.3", "192.0.2.1"].map(|ip| ip.parse().expect("an address")).into();
+        let dials = [Some(0), Some(1), None, Some(2), Some(1)].map(|source| (0, source)).to_vec();
+        let mut fleet =
+            launch(plan, Arc::new(Board::new(1)), move |_| Caller::from_sources(dials.clone())).expect("launched");
+        let mut peers: Vec<String> = (0..4)
+            .map(|_| {
+                let (mut peer, from) = server.accept().expect("accepted");
+                peer.write_all(b"done").expect("written");
+                from.ip().to_string()
+            })
+            .collect();
+        peers.sort();
+        assert_eq!(peers, ["127.0.0.1", "127.0.0.2", "127.9.0.3", "127.9.0.3"], "{engine}");
+        assert!(fleet.wait(Duration::from_secs(5)), "the shard finishes by itself");
+        assert_eq!(finish(fleet).remove(0).failed, [(0, ErrorKind::AddrNotAvailable)], "{engine}");
     });
 }
 

@@ -54,6 +54,7 @@ fn plan(engine: Engine) -> Plan {
         cores: Vec::new(),
         listeners: Vec::new(),
         targets: Vec::new(),
+        sources: Vec::new(),
         limits: Limits::default(),
         options: EngineOptions::default(),
         incoming_cpus: Vec::new(),

@@ -22,6 +22,7 @@ fn serve(options: EngineOptions) -> (Fleet<Echo>, SocketAddr) {
         cores: Vec::new(),
         listeners: vec![Listener::bind(&address, 1).expect("bound")],
         targets: Vec::new(),
+        sources: Vec::new(),
         limits: Limits::default(),
         options,
         incoming_cpus: Vec::new(),

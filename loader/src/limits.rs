@@ -3,6 +3,10 @@
 /// Connections of one run. Two million descriptors is what a large host grants (`fs.nr_open` defaults to half of it).
 pub const MAX_CONNECTIONS: u32 = 2_000_000;
 
+/// Local addresses that connections are made from: each gives some ten thousand ports, so 2 million connections to one address need
+/// less than a hundred.
+pub const MAX_SOURCES: usize = 4096;
+
 /// Requests one connection may have under way: above this a batch is larger than any socket buffer and only adds latency.
 pub const MAX_PIPELINE: u32 = 4096;
 

@@ -14,7 +14,8 @@ use thiserror::Error;
 use crate::{
     expect::Expect,
     limits::{MAX_CONNECTIONS, MAX_PIPELINE, MAX_RATE_PER_S, MAX_REQUESTS, MAX_THREADS, MAX_TIME_NS},
-    target::{Target, WireName},
+    sources::Sources,
+    target::{Family, Target, WireName},
 };
 
 /// Warm-up of a run bounded by time, in nanoseconds.
@@ -40,6 +41,10 @@ pub enum Length {
 pub struct LoadPlan {
     /// Where to.
     pub target: Target,
+    /// Which of its host's addresses are used.
+    pub family: Family,
+    /// Local addresses that the connections are made from, dealt round robin.
+    pub sources: Sources,
     /// Connections over all threads; all are open before the clock starts.
     pub connections: u32,
     /// Threads; each drives its share of the connections.
@@ -143,6 +148,8 @@ impl LoadPlan {
     pub fn new(target: Target) -> Self {
         Self {
             target,
+            family: Family::default(),
+            sources: Sources::default(),
             connections: 10,
             threads: 1,
             cores: Vec::new(),

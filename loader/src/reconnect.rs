@@ -44,7 +44,11 @@ impl<W: Wire> LoadShard<W> {
         let lane = &mut self.lanes[index];
         lane.state = State::Connecting { since_ns: cx.now_ns };
         self.connecting += 1;
-        cx.connect(self.shared.route.target(index, lane.address));
+        let target = self.shared.route.target(index, lane.address);
+        match self.shared.source(self.share.first_connection as usize + index, lane.address) {
+            Some(source) => cx.connect_from(target, source),
+            None => cx.connect(target),
+        }
     }
 
     /// A lane's connection was made.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use engine::{Address, EngineOptions, Granted, ShardFigures};
 use results::{
-    Bytes, Config, CoreRow, Distribution, EngineConfig, FloorConfig, LoaderBlock, Mode, Rates, Requests, Run, Validity,
-    ValidityCode, Warmup, limits::LATE_NS, timestamp,
+    AddressUse, Bytes, Config, CoreRow, Distribution, EngineConfig, FloorConfig, LoaderBlock, Mode, Rates, Requests,
+    Run, Validity, ValidityCode, Warmup, limits::LATE_NS, timestamp,
 };
 
 use crate::{
@@ -86,6 +86,10 @@ pub(crate) fn build<W: Wire>(
         interrupted: facts.interrupted,
         elapsed_ns,
         config: config(plan, &granted),
+        addresses: addresses
+            .iter()
+            .map(|(to, connections)| AddressUse { address: to.to_string(), connections: *connections })
+            .collect(),
         requests: total.measured.requests,
         rates: Rates::of(&total.measured.requests, elapsed_ns),
         bytes: Bytes {
@@ -184,6 +188,9 @@ fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
         rate_per_s: plan.rate_per_s,
         requests_per_conn: plan.requests_per_conn,
         connect_rate_per_s: plan.connect_rate_per_s,
+        sources: plan.sources.given.clone(),
+        source_addresses: plan.sources.addresses().len() as u32,
+        family: plan.family.word().map(str::to_owned),
         pipeline: plan.pipeline,
         requests,
         duration_ns,

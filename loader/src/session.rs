@@ -19,10 +19,11 @@ use crate::{
     limits::{SHARD_MEMORY_BYTES, SPARE_DESCRIPTORS, START_LEAD_NS, WATCH_STEP_NS},
     phase::{ConnectFailure, Timeline},
     plan::{Length, LoadPlan, PlanError},
-    ports::PortRange,
+    ports::{Pairs, PortRange},
     report,
     request::RequestError,
     shard::{LoadShard, Shared},
+    sources::SourcesError,
     target::{Place, TargetError, WireName},
     wire::{Floor, Http, Wire, Zap},
 };
@@ -39,6 +40,9 @@ pub enum LoadError {
     /// The host has no address.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// Sources that do not suit the target or this host.
+    #[error(transparent)]
+    Sources(#[from] SourcesError),
     /// More connections than the local ports allow.
     #[error("{connections} connections are too many: {arithmetic}")]
     TooFewPorts {
@@ -100,8 +104,9 @@ impl LoadError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             LoadError::Plan(_) | LoadError::Request(_) | LoadError::TooFewDescriptors { .. } => ExitCode::Usage,
-            LoadError::Target(TargetError::Resolve { .. }) => ExitCode::Address,
-            LoadError::Target(_) => ExitCode::Usage,
+            LoadError::Target(TargetError::Resolve { .. } | TargetError::NoneOfFamily { .. })
+            | LoadError::Sources(SourcesError::Unusable(_)) => ExitCode::Address,
+            LoadError::Target(_) | LoadError::Sources(_) => ExitCode::Usage,
             LoadError::TooFewPorts { .. } | LoadError::NoConnection { .. } | LoadError::OutOfResource { .. } => {
                 ExitCode::Address
             }
@@ -154,10 +159,11 @@ pub struct Report {
 /// [`LoadError`]; failures of requests are not errors but outcomes in the result.
 pub fn run(plan: &LoadPlan, stop: &AtomicBool, observe: &mut dyn FnMut(Moment)) -> Result<Report, LoadError> {
     plan.check()?;
-    let mut addresses = plan.target.resolve()?;
+    let mut addresses = plan.target.resolve(plan.family)?;
     // More addresses than connections: the rest could not be used, and is only a way around one that fails.
     addresses.truncate(plan.connections.max(2) as usize);
-    let ports_text = check_ports(plan, addresses.len())?;
+    check_sources(plan, &addresses)?;
+    let ports_text = check_ports(plan, &addresses)?;
     check_descriptors(plan)?;
     let mut shared = Shared::new(plan.clone(), addresses)?;
     shared.ports_text = ports_text;
@@ -169,16 +175,24 @@ pub fn run(plan: &LoadPlan, stop: &AtomicBool, observe: &mut dyn FnMut(Moment)) 
     }
 }
 
+/// Refuses sources that do not suit the target, and those that connections cannot be made from.
+fn check_sources(plan: &LoadPlan, addresses: &[Address]) -> Result<(), LoadError> {
+    plan.sources.check(addresses)?;
+    plan.sources.addresses().iter().try_for_each(|ip| engine::check_source(*ip)).map_err(SourcesError::Unusable)?;
+    Ok(())
+}
+
 /// Refuses more connections than there are local ports; what to say if they run out all the same.
-fn check_ports(plan: &LoadPlan, addresses: usize) -> Result<String, LoadError> {
+fn check_ports(plan: &LoadPlan, addresses: &[Address]) -> Result<String, LoadError> {
     if matches!(plan.target.place, Place::Unix(_)) {
         return Ok(String::new());
     }
     let Some(range) = PortRange::read() else {
         return Ok("the local ports (net.ipv4.ip_local_port_range) are used up".into());
     };
-    let arithmetic = range.text(addresses, plan.connections);
-    if u64::from(plan.connections) > range.most_connections(addresses) {
+    let pairs = Pairs::of(plan.connections, addresses, &plan.sources);
+    let arithmetic = range.text(&pairs);
+    if !range.suffices(&pairs) {
         return Err(LoadError::TooFewPorts { connections: plan.connections, arithmetic });
     }
     Ok(arithmetic)
@@ -235,6 +249,7 @@ impl Session<'_> {
             cores: plan.cores.clone(),
             listeners: Vec::new(),
             targets: self.shared.targets(),
+            sources: plan.sources.addresses().to_vec(),
             limits,
             options: plan.engine_options,
             incoming_cpus: Vec::new(),

@@ -55,6 +55,11 @@ impl Shared {
         self.route.targets(&self.addresses)
     }
 
+    /// The source of the connection with this number over all shards, when it goes to this address.
+    pub(crate) fn source(&self, connection: usize, address: usize) -> Option<usize> {
+        self.plan.sources.deal(connection, self.addresses.len(), &self.addresses[address])
+    }
+
     /// The request of the run, encoded.
     pub fn request(&self) -> &Request {
         &self.request

@@ -13,7 +13,11 @@
 //! for `/`. Sizes on floor are those of whole frames; without them they are 111 and 114 bytes, as of ZAP's `/health`. A fragment (`#…`) never travels and is dropped. Everything else, `https://` above all, is refused: a test of another
 //! wire than the one asked for would be worse than none.
 
-use std::{fmt, io, net::ToSocketAddrs, path::PathBuf};
+use std::{
+    fmt, io,
+    net::{IpAddr, ToSocketAddrs},
+    path::PathBuf,
+};
 
 use codec::{
     floor::{MIN_REPLY_BYTES, MIN_REQUEST_BYTES, Sizes},
@@ -55,6 +59,46 @@ impl WireName {
             WireName::Http => 80,
             WireName::Zap => 9653,
             WireName::Floor(_) => 9654,
+        }
+    }
+}
+
+/// Which of a host's addresses are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Family {
+    /// All of them.
+    #[default]
+    Any,
+    /// IPv4 only.
+    V4,
+    /// IPv6 only.
+    V6,
+}
+
+impl Family {
+    /// The flag that asks for it; none for all.
+    pub fn flag(self) -> Option<&'static str> {
+        match self {
+            Family::Any => None,
+            Family::V4 => Some("-4"),
+            Family::V6 => Some("-6"),
+        }
+    }
+
+    /// The word in result files; none for all.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Family::Any => None,
+            Family::V4 => Some("ipv4"),
+            Family::V6 => Some("ipv6"),
+        }
+    }
+
+    fn has(self, ip: IpAddr) -> bool {
+        match self {
+            Family::Any => true,
+            Family::V4 => ip.is_ipv4(),
+            Family::V6 => ip.is_ipv6(),
         }
     }
 }
@@ -169,6 +213,32 @@ pub enum TargetError {
         /// Its length.
         bytes: usize,
     },
+    /// An address that is not of the family asked for.
+    #[error("{host} is not an {} address: leave out {flag}, or give a name or an address of that kind", if *.flag == "-4" { "IPv4" } else { "IPv6" })]
+    OtherFamily {
+        /// The address in the URL.
+        host: String,
+        /// `-4` or `-6`.
+        flag: &'static str,
+    },
+    /// A unix socket and `-4` or `-6`.
+    #[error("{flag} means nothing on a unix socket: leave it out")]
+    FamilyOfUnix {
+        /// `-4` or `-6`.
+        flag: &'static str,
+    },
+    /// The name has addresses, but none of the family asked for.
+    #[error(
+        "{host:?} has no address for {flag}; it has {addresses}: leave out {flag}, or check the resolver (`getent ahosts {host}`)"
+    )]
+    NoneOfFamily {
+        /// The name.
+        host: String,
+        /// `-4` or `-6`.
+        flag: &'static str,
+        /// The addresses it has.
+        addresses: String,
+    },
     /// The name has no address.
     #[error("cannot resolve {host:?}: {source}; check the spelling and the resolver (`getent ahosts {host}`)")]
     Resolve {
@@ -264,27 +334,50 @@ impl Target {
         })
     }
 
-    /// Every address of the host, in the resolver's order and without repeats.
+    /// Whether the URL itself leaves `family` any address; names are not resolved yet.
     ///
     /// # Errors
-    /// [`TargetError::Resolve`].
-    pub fn resolve(&self) -> Result<Vec<Address>, TargetError> {
+    /// [`TargetError::FamilyOfUnix`], [`TargetError::OtherFamily`].
+    pub fn check_family(&self, family: Family) -> Result<(), TargetError> {
+        let Some(flag) = family.flag() else { return Ok(()) };
+        match &self.place {
+            Place::Unix(_) => Err(TargetError::FamilyOfUnix { flag }),
+            Place::Tcp { host, .. } => match host.parse() {
+                Ok(ip) if !family.has(ip) => Err(TargetError::OtherFamily { host: host.clone(), flag }),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// Every address of the host that is of this family, in the resolver's order and without repeats.
+    ///
+    /// # Errors
+    /// As [`Target::check_family`], and [`TargetError::Resolve`] and [`TargetError::NoneOfFamily`].
+    pub fn resolve(&self, family: Family) -> Result<Vec<Address>, TargetError> {
+        self.check_family(family)?;
         let (host, port) = match &self.place {
             Place::Unix(path) => return Ok(vec![Address::Unix(path.clone())]),
             Place::Tcp { host, port } => (host, *port),
         };
         let failed = |source| TargetError::Resolve { host: host.clone(), source };
-        let mut addresses = Vec::new();
+        let mut all = Vec::new();
         for address in (host.as_str(), port).to_socket_addrs().map_err(failed)? {
-            let address = Address::Tcp(address);
-            if !addresses.contains(&address) {
-                addresses.push(address);
+            if !all.contains(&address) {
+                all.push(address);
             }
         }
-        if addresses.is_empty() {
+        if all.is_empty() {
             return Err(failed(io::Error::new(io::ErrorKind::NotFound, "it has no address")));
         }
-        Ok(addresses)
+        let ours: Vec<Address> =
+            all.iter().filter(|address| family.has(address.ip())).copied().map(Address::Tcp).collect();
+        match family.flag() {
+            Some(flag) if ours.is_empty() => {
+                let addresses = all.iter().map(|address| address.ip().to_string()).collect::<Vec<_>>().join(", ");
+                Err(TargetError::NoneOfFamily { host: host.clone(), flag, addresses })
+            }
+            _ => Ok(ours),
+        }
     }
 }
 
@@ -394,9 +487,36 @@ mod tests {
 
     #[test]
     fn addresses_are_resolved_without_repeats() {
-        let numeric = Target::parse("zap://127.0.0.1:7").expect("a URL").resolve().expect("numeric");
+        let numeric = Target::parse("zap://127.0.0.1:7").expect("a URL").resolve(Family::Any).expect("numeric");
         assert_eq!(numeric, [Address::Tcp("127.0.0.1:7".parse().expect("an address"))]);
-        let unix = Target::parse("zap+unix:/x").expect("a URL").resolve().expect("a path");
+        let unix = Target::parse("zap+unix:/x").expect("a URL").resolve(Family::Any).expect("a path");
         assert_eq!(unix, [Address::Unix("/x".into())]);
+    }
+
+    #[test]
+    fn a_family_leaves_out_the_other_and_an_address_must_be_of_it() {
+        let resolve = |url: &str, family| Target::parse(url).expect("a URL").resolve(family);
+        for (url, family) in [("zap://127.0.0.1:7", Family::V4), ("http://[::1]:7", Family::V6)] {
+            assert_eq!(resolve(url, family).expect("numeric").len(), 1);
+        }
+        for (url, family, words) in [
+            ("http://[::1]:7", Family::V4, ["::1 is not an IPv4 address", "leave out -4"]),
+            ("zap://127.0.0.1", Family::V6, ["127.0.0.1 is not an IPv6 address", "leave out -6"]),
+            ("http+unix:/x", Family::V4, ["-4 means nothing", "unix socket"]),
+        ] {
+            let error = resolve(url, family).expect_err(url);
+            assert!(!matches!(error, TargetError::Resolve { .. } | TargetError::NoneOfFamily { .. }));
+            let error = error.to_string();
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
+        // What a name has depends on the host; of each family it is either some or the error that says what else there is.
+        for (family, has) in [(Family::V4, IpAddr::is_ipv4 as fn(&IpAddr) -> bool), (Family::V6, IpAddr::is_ipv6)] {
+            match resolve("http://localhost", family) {
+                Ok(addresses) => assert!(
+                    addresses.iter().all(|address| matches!(address, Address::Tcp(address) if has(&address.ip())))
+                ),
+                Err(error) => assert!(error.to_string().contains("leave out"), "{error}"),
+            }
+        }
     }
 }

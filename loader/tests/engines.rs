@@ -240,7 +240,7 @@ fn a_host_with_one_dead_address_is_reached_by_the_other() {
     let port = serve(|stream| answer_all(stream, request_bytes(&plan("http://a/", Engine::Epoll)), GOOD));
     let mut plan = plan(&format!("http://localhost:{port}/"), Engine::Monoio);
     plan.headers = vec![loader::value::header("Host: a").expect("a header")];
-    let Ok(addresses) = plan.target.resolve() else { return };
+    let Ok(addresses) = plan.target.resolve(loader::Family::Any) else { return };
     let report = go(&plan).expect("a result");
     assert_eq!(report.run.requests.failed(), 0, "{addresses:?} {:?}", report.run.requests);
     assert_eq!(report.addresses.len(), 1);

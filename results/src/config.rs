@@ -126,6 +126,16 @@ pub struct Config {
     /// Connections begun per second before the start; null for as fast as they were accepted.
     #[serde(default)]
     pub connect_rate_per_s: Option<u64>,
+    /// Local addresses that connections were made from, as given, blocks included; empty for what the kernel chose. Since version 1.1, as
+    /// the next two.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// How many addresses these are.
+    #[serde(default)]
+    pub source_addresses: u32,
+    /// `ipv4` or `ipv6` where only such addresses of the target were to be used.
+    #[serde(default)]
+    pub family: Option<String>,
     /// Requests one connection may have under way.
     pub pipeline: u32,
     /// Requests to send (`-n`); null when the run is bounded by time.

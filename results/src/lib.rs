@@ -7,6 +7,7 @@
 //! ([`exit_code::ExitCode`]) and the three headline lines spelled as `wrk` spells them ([`report::wrk`]). Nothing else is.
 #![forbid(unsafe_code)]
 
+pub mod address_use;
 pub mod baseline;
 pub mod bench;
 pub mod bootstrap;
@@ -43,6 +44,7 @@ pub mod validity;
 pub mod verdict;
 pub mod warmup;
 
+pub use address_use::AddressUse;
 pub use baseline::Baseline;
 pub use bench::{Bench, BenchRow, Ratio};
 pub use bytes::Bytes;

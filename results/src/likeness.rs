@@ -24,7 +24,7 @@ pub struct Difference {
 type Fact = fn(&Run) -> String;
 
 /// Facts of the configuration and of the environment, by name.
-pub const FACTS: [(&str, Fact); 36] = [
+pub const FACTS: [(&str, Fact); 38] = [
     ("wire", |run| run.config.wire.clone()),
     ("target", |run| target(&run.config.url)),
     ("mode", |run| match run.mode {
@@ -38,6 +38,8 @@ pub const FACTS: [(&str, Fact); 36] = [
     ("rate_per_s", |run| maybe(run.config.rate_per_s)),
     ("requests_per_conn", |run| maybe(run.config.requests_per_conn)),
     ("connect_rate_per_s", |run| maybe(run.config.connect_rate_per_s)),
+    ("sources", |run| run.config.sources.join(",")),
+    ("family", |run| run.config.family.clone().unwrap_or_else(none)),
     ("pipeline", |run| run.config.pipeline.to_string()),
     ("requests", |run| maybe(run.config.requests)),
     ("duration", |run| run.config.duration_ns.map_or_else(none, time)),
@@ -87,7 +89,7 @@ pub fn differences(base: &[&Run], new: &[&Run]) -> Vec<Difference> {
 /// What the runs say, each once. A file older than a fact says nothing about it.
 fn words(runs: &[&Run], key: &str, fact: Fact) -> Vec<String> {
     let mut words = Vec::new();
-    let since_1_1 = ["drain", "engine_features", "engine_options", "floor"].contains(&key);
+    let since_1_1 = ["drain", "sources", "family", "engine_features", "engine_options", "floor"].contains(&key);
     for run in runs.iter().filter(|run| !since_1_1 || (run.schema_major, run.schema_minor) >= (1, 1)) {
         let word = fact(run);
         if !words.contains(&word) {

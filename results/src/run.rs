@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::address_use::AddressUse;
 use crate::bytes::Bytes;
 use crate::config::{Config, Mode};
 use crate::cores::CoreRow;
@@ -53,6 +54,9 @@ pub struct Run {
     pub config: Config,
     /// On what.
     pub environment: Environment,
+    /// The target's addresses, with the connections of each; empty before version 1.1.
+    #[serde(default)]
+    pub addresses: Vec<AddressUse>,
     /// What became of the requests of the measured part.
     pub requests: Requests,
     /// Requests per second of the measured part.
@@ -188,6 +192,7 @@ impl Default for Run {
             elapsed_ns: 0,
             config: Config::default(),
             environment: Environment::default(),
+            addresses: Vec::new(),
             requests: Requests::default(),
             rates: Rates::default(),
             bytes: Bytes::default(),

@@ -96,6 +96,7 @@ pub fn start(options: StartOptions) -> Result<Running, StartError> {
         cores: options.cores,
         listeners,
         targets: Vec::new(),
+        sources: Vec::new(),
         limits: options.limits,
         options: options.engine_options,
         incoming_cpus: options.incoming_cpus,

@@ -193,7 +193,7 @@ fn elsewhere(args: &Args, rig: &mut Rig) -> Result<(), Failure> {
         let wire = target.wire.word().to_owned();
         let local =
             |address: &Address| !matches!(address, Address::Tcp(address) if !address.ip().to_canonical().is_loopback());
-        on_this_host &= target.resolve()?.iter().all(local);
+        on_this_host &= target.resolve(loader::Family::default())?.iter().all(local);
         let path = target.request_target.clone();
         let address = url.strip_suffix(path.as_str()).unwrap_or(url);
         if urls.insert(wire.clone(), address.to_owned()).is_some() {

@@ -3,7 +3,7 @@
 use axis::AxisError;
 use engine::{LaunchError, ListenError, OptionError, RingError};
 use harness::{BenchError, CoreListError, DieWithParentError, GateError, HostError, RigError, SweepError, UsageError};
-use loader::{LoadError, TargetError};
+use loader::{LoadError, SourcesError, TargetError};
 use results::{ExitCode, ReadError, WriteError, histogram::HistogramError};
 use server::StartError;
 use thiserror::Error;
@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Start(#[from] StartError),
     #[error(transparent)]
     Target(#[from] TargetError),
+    #[error(transparent)]
+    Sources(#[from] SourcesError),
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error(transparent)]
@@ -58,10 +60,13 @@ impl Failure {
     pub(crate) fn code(&self) -> ExitCode {
         match self {
             Failure::Start(error) => start_code(error),
-            Failure::Target(TargetError::Resolve { .. }) => ExitCode::Address,
-            Failure::Target(_) | Failure::Engine(_) | Failure::Cores(_) | Failure::Body { .. } | Failure::Usage(_) => {
-                ExitCode::Usage
-            }
+            Failure::Target(TargetError::Resolve { .. } | TargetError::NoneOfFamily { .. }) => ExitCode::Address,
+            Failure::Target(_)
+            | Failure::Sources(_)
+            | Failure::Engine(_)
+            | Failure::Cores(_)
+            | Failure::Body { .. }
+            | Failure::Usage(_) => ExitCode::Usage,
             Failure::Load(error) => error.exit_code(),
             Failure::Bench(error) => error.exit_code(),
             Failure::Gate(error) => error.exit_code(),

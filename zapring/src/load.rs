@@ -15,7 +15,7 @@ use bytes::Bytes;
 use codec::scenario::Scenario;
 use engine::Address;
 use harness::{CoreList, HostFiles, HostWatch, Watch};
-use loader::{Expect, Length, LoadError, LoadPlan, Moment, Target};
+use loader::{Expect, Family, Length, LoadError, LoadPlan, Moment, Sources, Target};
 use results::{
     Ending, ExitCode, Header, HostBlock, LoaderBlock, Origin, Output, Placement, Run, Validity, ValidityCode,
     report::load::{Detail, text},
@@ -71,6 +71,15 @@ pub(crate) struct Args {
     /// Connections begun per second before the start [default: as fast as they are accepted]
     #[arg(long, value_parser = count, value_name = "N")]
     connect_rate: Option<u64>,
+    /// Local addresses or blocks of them to connect from, as in 10.0.0.8/29,10.0.1.1; the connections are dealt round robin
+    #[arg(long = "source", value_name = "LIST")]
+    sources: Vec<String>,
+    /// Use the target's IPv4 addresses only
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    ipv4: bool,
+    /// Use the target's IPv6 addresses only
+    #[arg(short = '6', long)]
+    ipv6: bool,
     /// Warm-up on the same connections, not measured [default: 3s, or none with -n]
     #[arg(long, value_parser = value::time_ns, value_name = "TIME")]
     warmup: Option<u64>,
@@ -196,6 +205,13 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
     };
     let (threads, cores) = placement(args)?;
     let mut plan = LoadPlan::new(Target::parse(&args.url)?);
+    plan.family = match (args.ipv4, args.ipv6) {
+        (true, _) => Family::V4,
+        (_, true) => Family::V6,
+        _ => Family::Any,
+    };
+    plan.target.check_family(plan.family)?;
+    plan.sources = Sources::parse(args.sources.iter().map(String::as_str))?;
     plan.connections = args.connections;
     plan.threads = threads;
     plan.cores = cores;
@@ -259,6 +275,8 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
         ("requests_per_conn", args.requests_per_conn.is_some()),
         ("connect_rate_per_s", args.connect_rate.is_some()),
         ("scenario", args.scenario.is_some()),
+        ("sources", !args.sources.is_empty()),
+        ("family", args.ipv4 || args.ipv6),
         ("method", args.method.is_some() || args.scenario.is_some()),
         ("headers", !args.headers.is_empty() || args.scenario.is_some()),
         ("body_bytes", args.body.is_some() || args.body_file.is_some() || args.scenario.is_some()),
@@ -276,7 +294,7 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
 fn crosses_a_link(plan: &LoadPlan) -> bool {
     let crosses =
         |address: &Address| matches!(address, Address::Tcp(address) if !address.ip().to_canonical().is_loopback());
-    plan.target.resolve().is_ok_and(|addresses| addresses.iter().any(crosses))
+    plan.target.resolve(plan.family).is_ok_and(|addresses| addresses.iter().any(crosses))
 }
 
 /// Samples of both processes and of the host over the measured part.

@@ -7,6 +7,7 @@ use crate::{
     board::{Board, ShardCounts},
     clock,
     cx::{Cx, Wishes},
+    directory::Dial,
     inbox::Inbox,
     limits::{self, Limits},
     outbox::Outbox,
@@ -125,8 +126,8 @@ pub(crate) struct Core<S> {
     finished: bool,
     /// Connections whose engine should look at them again, in the order they were touched.
     dirty: Vec<Conn>,
-    /// Targets the engine should begin to connect to.
-    connects: Vec<usize>,
+    /// Connects the engine should begin.
+    connects: Vec<Dial>,
 }
 
 impl<S: Shard> Core<S> {
@@ -673,9 +674,9 @@ impl<S: Shard> Core<S> {
                 }
             } else if let Some(conn) = self.wishes.wake.pop() {
                 self.wake(conn);
-            } else if let Some(target) = self.wishes.connect.pop() {
+            } else if let Some(dial) = self.wishes.connect.pop() {
                 if !self.ending() {
-                    self.connects.push(target);
+                    self.connects.push(dial);
                 }
             } else if std::mem::take(&mut self.wishes.finish) && !self.finished {
                 self.finished = true;
@@ -708,8 +709,8 @@ impl<S: Shard> Core<S> {
         }
     }
 
-    /// The next target the engine should connect to.
-    pub(crate) fn next_connect(&mut self) -> Option<usize> {
+    /// The next connect the engine should begin.
+    pub(crate) fn next_connect(&mut self) -> Option<Dial> {
         self.connects.pop()
     }
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     address,
     core::Duty,
+    directory::Dial,
     limits,
     shard::{Conn, Shard},
     socket,
@@ -71,14 +72,11 @@ impl<S: Shard> Worker<S> {
     }
 
     /// Begins to connect. A unix socket is connected at once; a TCP socket becomes writable when it is done.
-    pub(super) fn connect(&mut self, target: usize) {
-        let conn = self.core.connecting(target);
+    pub(super) fn connect(&mut self, dial: Dial) {
+        let conn = self.core.connecting(dial.target);
         self.link(conn).connecting = true;
-        let begun = address::begin_connect(&self.targets[target]);
-        let interest = match &self.targets[target] {
-            address::Address::Tcp(_) => INPUT_AND_OUTPUT,
-            address::Address::Unix(_) => INPUT,
-        };
+        let begun = self.directory.begin(dial);
+        let interest = if self.directory.is_tcp(dial) { INPUT_AND_OUTPUT } else { INPUT };
         match begun.and_then(|socket| self.watch(conn, socket, interest)) {
             Ok(()) if interest == INPUT => {
                 self.link(conn).writable = true;

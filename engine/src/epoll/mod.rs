@@ -24,11 +24,10 @@ use self::{
     source::Source,
 };
 use crate::{
-    Features,
-    address::Address,
-    clock,
+    Features, clock,
     control::{self, Message},
     core::Core,
+    directory::Directory,
     fleet::{Lane, LaunchError},
     limits,
     shard::{Conn, Shard},
@@ -55,7 +54,7 @@ struct Worker<S> {
     doors: Doors,
     channel: Channel,
     alarm: Alarm,
-    targets: Arc<[Address]>,
+    directory: Arc<Directory>,
     /// Connections that have their turn in this round.
     ready: VecDeque<Conn>,
     /// Connections that had it and want another: in the next round, after what the poller has to say.
@@ -82,7 +81,7 @@ impl<S: Shard> Worker<S> {
             channel,
             alarm,
             poller,
-            targets: lane.targets,
+            directory: lane.directory,
             ready: VecDeque::new(),
             later: Vec::new(),
             dirty: Vec::new(),
@@ -170,7 +169,7 @@ impl<S: Shard> Worker<S> {
             // The slot may be another connection's by now.
             but = None;
             match self.core.next_connect() {
-                Some(target) => self.connect(target),
+                Some(dial) => self.connect(dial),
                 None => return,
             }
         }

@@ -20,10 +20,10 @@ use glommio::{
 
 use super::connection;
 use crate::{
-    address::{self, Address},
     clock,
     control::{self, Dealer, MESSAGE_BYTES, Message, Remote},
     core::Core,
+    directory::{Dial, Directory},
     fleet::Lane,
     limits,
     shard::{Conn, Shard},
@@ -38,7 +38,7 @@ pub(super) struct State<S> {
     wakers: RefCell<Vec<Option<Waker>>>,
     dirty: RefCell<Vec<Conn>>,
     /// Connections to begin, by the main task.
-    dials: RefCell<Vec<(Conn, usize)>>,
+    dials: RefCell<Vec<(Conn, Dial)>>,
     tasks: Cell<usize>,
     main: RefCell<Option<Waker>>,
     clock: RefCell<Option<Waker>>,
@@ -47,7 +47,7 @@ pub(super) struct State<S> {
     wake_at_ns: Cell<u64>,
     listeners: RefCell<Vec<RawFd>>,
     control: RawFd,
-    targets: Arc<[Address]>,
+    directory: Arc<Directory>,
     dealer: Dealer,
     winding_down: Cell<bool>,
 }
@@ -67,7 +67,7 @@ impl<S: Shard> State<S> {
             wake_at_ns: Cell::new(u64::MAX),
             listeners: RefCell::new(lane.listeners.iter().map(|(_, socket)| socket.as_raw_fd()).collect()),
             control: lane.control.as_raw_fd(),
-            targets: Arc::clone(&lane.targets),
+            directory: Arc::clone(&lane.directory),
             dealer: Dealer::new(lane.deal_to.iter().map(Remote::try_clone).collect::<io::Result<_>>()?),
             winding_down: Cell::new(false),
         })
@@ -93,9 +93,9 @@ impl<S: Shard> State<S> {
                 waker.wake_by_ref();
             }
         }
-        while let Some(target) = core.next_connect() {
-            let conn = core.connecting(target);
-            self.dials.borrow_mut().push((conn, target));
+        while let Some(dial) = core.next_connect() {
+            let conn = core.connecting(dial.target);
+            self.dials.borrow_mut().push((conn, dial));
             wake(&self.main);
         }
         let next_ns = core.next_tick_ns();
@@ -198,8 +198,8 @@ pub(super) async fn serve<S: Shard>(state: Rc<State<S>>, lane: Lane) -> io::Resu
     poll_fn(|cx| {
         loop {
             *state.main.borrow_mut() = Some(cx.waker().clone());
-            let Some((conn, target)) = state.dials.borrow_mut().pop() else { break };
-            state.spawn(connect(Rc::clone(&state), conn, target));
+            let Some((conn, dial)) = state.dials.borrow_mut().pop() else { break };
+            state.spawn(connect(Rc::clone(&state), conn, dial));
         }
         if state.tasks.get() == 0 { Poll::Ready(()) } else { Poll::Pending }
     })
@@ -245,8 +245,8 @@ async fn next<S: Shard>(state: &Rc<State<S>>, listener: &TcpListener) -> Option<
     .await
 }
 
-async fn connect<S: Shard>(state: Rc<State<S>>, conn: Conn, target: usize) {
-    let made = match address::begin_connect(&state.targets[target]) {
+async fn connect<S: Shard>(state: Rc<State<S>>, conn: Conn, dial: Dial) {
+    let made = match state.directory.begin(dial) {
         Ok(socket) => {
             let mut stream = wrap(socket);
             connection::connected(&state, conn, &mut stream).await.map(|()| stream)

@@ -14,10 +14,10 @@ use monoio::net::UnixStream;
 
 use super::connection;
 use crate::{
-    address::{self, Address},
-    clock,
+    address, clock,
     control::{self, Dealer, MESSAGE_BYTES, Message, Remote},
     core::{Core, Duty},
+    directory::{Dial, Directory},
     fleet::Lane,
     limits,
     shard::{Conn, Shard},
@@ -35,7 +35,7 @@ pub(super) struct State<S> {
     armed_ns: Cell<u64>,
     listeners: RefCell<Vec<RawFd>>,
     control: RawFd,
-    targets: Arc<[Address]>,
+    directory: Arc<Directory>,
     dealer: Dealer,
     winding_down: Cell<bool>,
 }
@@ -52,7 +52,7 @@ impl<S: Shard> State<S> {
             armed_ns: Cell::new(u64::MAX),
             listeners: RefCell::new(lane.listeners.iter().map(|(_, socket)| socket.as_raw_fd()).collect()),
             control: lane.control.as_raw_fd(),
-            targets: Arc::clone(&lane.targets),
+            directory: Arc::clone(&lane.directory),
             dealer: Dealer::new(lane.deal_to.iter().map(Remote::try_clone).collect::<io::Result<_>>()?),
             winding_down: Cell::new(false),
         })
@@ -79,9 +79,9 @@ impl<S: Shard> State<S> {
             }
         }
         drop(dirty);
-        while let Some(target) = core.next_connect() {
-            let conn = core.connecting(target);
-            self.spawn(connect(Rc::clone(self), conn, target));
+        while let Some(dial) = core.next_connect() {
+            let conn = core.connecting(dial.target);
+            self.spawn(connect(Rc::clone(self), conn, dial));
         }
         let next_ns = core.next_tick_ns();
         if next_ns < self.armed_ns.get() {
@@ -215,14 +215,14 @@ struct Door {
     dealt: bool,
 }
 
-async fn connect<S: Shard>(state: Rc<State<S>>, conn: Conn, target: usize) {
+async fn connect<S: Shard>(state: Rc<State<S>>, conn: Conn, dial: Dial) {
     let failed = |error: io::Error| {
         state.with(Some(conn), |core| {
             core.connect_failed(conn, &error);
             core.release(conn);
         });
     };
-    let socket = match address::begin_connect(&state.targets[target]) {
+    let socket = match state.directory.begin(dial) {
         Ok(socket) => socket,
         Err(error) => return failed(error),
     };

@@ -29,10 +29,10 @@ use self::{
     token::{Kind, Token},
 };
 use crate::{
-    address::{self, Address},
-    clock,
+    address, clock,
     control::{self, MESSAGE_BYTES, Message},
     core::{Core, Duty},
+    directory::{Dial, Directory},
     fleet::{Lane, LaunchError},
     ladder::{self, HostFacts},
     limits,
@@ -80,7 +80,7 @@ struct Worker<S> {
     core: Core<S>,
     links: Vec<Link>,
     listening: Listening,
-    targets: Arc<[Address]>,
+    directory: Arc<Directory>,
     control: OwnedFd,
     control_buffer: Box<[u8; MESSAGE_BYTES]>,
     control_have: usize,
@@ -102,7 +102,7 @@ impl<S: Shard> Worker<S> {
             core,
             links: Vec::new(),
             listening: Listening::new(lane.listeners, lane.dealt, lane.deal_to, means.features.accept_multishot),
-            targets: lane.targets,
+            directory: lane.directory,
             control: lane.control.into(),
             control_buffer: Box::new([0; MESSAGE_BYTES]),
             control_have: 0,
@@ -162,8 +162,8 @@ impl<S: Shard> Worker<S> {
                 self.look(conn)?;
             }
             self.dirty = dirty;
-            while let Some(target) = self.core.next_connect() {
-                self.connect(target)?;
+            while let Some(dial) = self.core.next_connect() {
+                self.connect(dial)?;
             }
             if !more {
                 break;
@@ -315,9 +315,9 @@ impl<S: Shard> Worker<S> {
         unsafe { self.ring.push(&files.put(conn.0, socket).user_data(token.encode())) }
     }
 
-    fn connect(&mut self, target: usize) -> io::Result<()> {
-        let conn = self.core.connecting(target);
-        match address::begin_connect(&self.targets[target]) {
+    fn connect(&mut self, dial: Dial) -> io::Result<()> {
+        let conn = self.core.connecting(dial.target);
+        match self.directory.begin(dial) {
             Ok(socket) => {
                 let fd = socket.as_raw_fd();
                 let link = self.link(conn);

@@ -259,19 +259,24 @@ impl Shard for Hoarder {
 pub(crate) struct Caller {
     pub(crate) seen: Seen,
     pub(crate) failed: Vec<(usize, io::ErrorKind)>,
-    targets: Vec<usize>,
+    dials: Vec<(usize, Option<usize>)>,
     ended: usize,
     greeted: bool,
 }
 
 impl Caller {
     pub(crate) fn new(targets: Vec<usize>) -> Self {
-        Caller { seen: Seen::default(), failed: Vec::new(), targets, ended: 0, greeted: false }
+        Self::from_sources(targets.into_iter().map(|target| (target, None)).collect())
+    }
+
+    /// Targets, each with the source to call it from.
+    pub(crate) fn from_sources(dials: Vec<(usize, Option<usize>)>) -> Self {
+        Caller { seen: Seen::default(), failed: Vec::new(), dials, ended: 0, greeted: false }
     }
 
     fn one_ended(&mut self, cx: &mut Cx<'_>) {
         self.ended += 1;
-        if self.ended == self.targets.len() {
+        if self.ended == self.dials.len() {
             cx.finish();
         }
     }
@@ -281,8 +286,11 @@ impl Shard for Caller {
     indifferent!(open);
 
     fn tick(&mut self, cx: &mut Cx<'_>) {
-        for target in &self.targets {
-            cx.connect(*target);
+        for (target, source) in &self.dials {
+            match source {
+                Some(source) => cx.connect_from(*target, *source),
+                None => cx.connect(*target),
+            }
         }
     }
 

@@ -117,8 +117,8 @@ impl<W: Wire> Scene<W> {
             } else if let Some(conn) = self.wishes.wake.pop() {
                 self.slots[conn.index()].more = true;
                 self.pump(conn);
-            } else if let Some(target) = self.wishes.connect.pop() {
-                self.connects.push_back(target);
+            } else if let Some(dial) = self.wishes.connect.pop() {
+                self.connects.push_back(dial.target);
             } else if std::mem::take(&mut self.wishes.finish) {
                 self.finished = true;
                 self.connects.clear();

@@ -7,6 +7,7 @@ use crate::cores::ranges;
 use crate::histogram::Histogram;
 use crate::latency::{Distribution, percentile};
 use crate::limits::LATE_NS;
+use crate::report::escape::visible;
 use crate::report::number::{Unit, or_dash, significant};
 use crate::report::table::render;
 use crate::report::wrk;
@@ -77,6 +78,7 @@ fn heading(out: &mut String, run: &Run) {
             engine(run)
         ),
     );
+    ways(out, run);
     if let Some(warmup) = &run.warmup {
         let (time, requests) = (wrk::format_time_us(warmup.elapsed_ns as f64 / 1e3), &warmup.requests);
         let failed = requests.failed();
@@ -88,6 +90,22 @@ fn heading(out: &mut String, run: &Run) {
     }
     if run.traced {
         line(out, format_args!("  traced: every request was logged, which slows the run"));
+    }
+}
+
+/// The addresses that the connections go to and come from, as far as the file says.
+fn ways(out: &mut String, run: &Run) {
+    if !run.addresses.is_empty() {
+        let each = run.addresses.iter().map(|to| format!("{} ({})", visible(&to.address), to.connections));
+        line(out, format_args!("  connections to {}", each.collect::<Vec<_>>().join(", ")));
+    }
+    let config = &run.config;
+    if !config.sources.is_empty() {
+        let given = visible(&config.sources.join(", "));
+        line(
+            out,
+            format_args!("  connections from {} source addresses, round robin: {given}", config.source_addresses),
+        );
     }
 }
 
