@@ -28,10 +28,29 @@ pub fn ratio_of_means(base: &[f64], new: &[f64]) -> Interval {
             chance.resampled_mean(new) / base
         })
         .collect();
+    within(&mut ratios, base.len().min(new.len()))
+}
+
+/// The ratio `new / base` over pairs that were measured one right after the other, and its interval: the geometric mean, from resamples of
+/// whole pairs, so that what drifts on the host from pair to pair cancels. It takes two pairs of positive numbers, else the interval is all
+/// that is possible.
+#[must_use]
+pub fn ratio_of_pairs(pairs: &[(f64, f64)]) -> (f64, Interval) {
+    let logs: Vec<f64> = pairs.iter().map(|(base, new)| (new / base).ln()).collect();
+    let ratio = (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp();
+    if logs.len() < 2 || !ratio.is_finite() {
+        return (ratio, Interval { low: 0.0, high: f64::INFINITY });
+    }
+    let mut chance = SplitMix { state: SEED };
+    let mut ratios: Vec<f64> = (0..RESAMPLES).map(|_| chance.resampled_mean(&logs).exp()).collect();
+    (ratio, within(&mut ratios, logs.len()))
+}
+
+/// What lies between the tails of resampled ratios of `n` values.
+fn within(ratios: &mut [f64], n: usize) -> Interval {
     ratios.sort_by(f64::total_cmp);
-    let tail = tail(base.len().min(new.len()) as f64);
     let last = RESAMPLES - 1;
-    let below = ((tail * RESAMPLES as f64).floor() as usize).min(last);
+    let below = ((tail(n as f64) * RESAMPLES as f64).floor() as usize).min(last);
     Interval { low: ratios[below], high: ratios[last - below] }
 }
 
@@ -94,6 +113,9 @@ mod tests {
         assert_eq!(ratio_of_means(&base, &new), ratio_of_means(&base, &new));
         let interval = ratio_of_means(&base, &new);
         assert!(interval.low > 1.7 && interval.low < 2.0 && interval.high > 2.0 && interval.high < 2.3, "{interval:?}");
+        let (ratio, paired) = ratio_of_pairs(&[(1.0, 2.0), (5.0, 10.0), (3.0, 6.1), (2.0, 3.9), (9.0, 18.0)]);
+        assert!((ratio - 2.0).abs() < 0.01 && paired.low > 1.94 && paired.high < 2.04, "{ratio} {paired:?}");
+        assert_eq!(ratio_of_pairs(&[(1.0, 2.0)]).1.high, f64::INFINITY);
         let point = ratio_of_means(&[4.0; 5], &[2.0; 7]);
         assert_eq!((point.low, point.high), (0.5, 0.5));
         assert_eq!(ratio_of_means(&[], &[1.0]).high, f64::INFINITY);

@@ -2,11 +2,12 @@
 //!
 //! A pure function of the files: the chance in the bootstrap has a fixed seed, so that the same files give the same words.
 //!
-//! Per figure, the ratio of the means of the two sides and its 95 % interval from [`crate::limits::RESAMPLES`] resamples of both sides. The tails
-//! cut off are those of Hesterberg's expanded percentile interval ("What Teachers Should Know About the Bootstrap", 2015, section 4.3), since
+//! Per figure, the ratio of the two sides and its 95 % interval from [`crate::limits::RESAMPLES`] resamples. Where the runs were made in turns, one of each
+//! side after the other, they are compared pair by pair and whole pairs are resampled: what drifts on the host cancels. Else it is the ratio of the
+//! means, and both sides are resampled. The tails cut off are those of Hesterberg's expanded percentile interval ("What Teachers Should Know About the Bootstrap", 2015, section 4.3), since
 //! the plain one is too narrow for five runs.
 
-use crate::bootstrap::{Interval, ratio_of_means};
+use crate::bootstrap::{Interval, ratio_of_means, ratio_of_pairs};
 use crate::config::Mode;
 use crate::document::Document;
 use crate::exit_code::ExitCode;
@@ -285,6 +286,18 @@ fn not_interleaved(base: &[&Run], new: &[&Run], notes: &mut Vec<String>) {
     }
 }
 
+/// The runs in pairs, one of each side, when that is how they were made: in the order of their starts, each two hold one of each.
+fn in_turns<'a>(base: &[&'a Run], new: &[&'a Run]) -> Option<Vec<(&'a Run, &'a Run)>> {
+    let mut all: Vec<(&Run, bool)> =
+        base.iter().map(|run| (*run, false)).chain(new.iter().map(|run| (*run, true))).collect();
+    all.sort_by(|left, right| left.0.started_at.cmp(&right.0.started_at));
+    let pair = |two: &[(&'a Run, bool)]| match two {
+        [(base, false), (new, true)] | [(new, true), (base, false)] => Some((*base, *new)),
+        _ => None,
+    };
+    all.chunks(2).map(pair).collect()
+}
+
 fn compared(figure: Figure, base: &[&Run], new: &[&Run], threshold: f64, notes: &mut Vec<String>) -> Option<Compared> {
     let of = |runs: &[&Run]| runs.iter().filter_map(|run| figure.of(run)).collect::<Vec<f64>>();
     let (base_figures, new_figures) = (of(base), of(new));
@@ -306,10 +319,16 @@ fn compared(figure: Figure, base: &[&Run], new: &[&Run], threshold: f64, notes: 
         return None;
     }
     let mean = |figures: &[f64]| figures.iter().sum::<f64>() / figures.len() as f64;
+    let enough = base_figures.len() >= MIN_RUNS && new_figures.len() >= MIN_RUNS;
+    let pairs = in_turns(base, new).map(|pairs| {
+        pairs.iter().filter_map(|(base, new)| Some((figure.of(base)?, figure.of(new)?))).collect::<Vec<_>>()
+    });
     let (base, new) = (mean(&base_figures), mean(&new_figures));
-    let interval = (base_figures.len() >= MIN_RUNS && new_figures.len() >= MIN_RUNS)
-        .then(|| ratio_of_means(&base_figures, &new_figures));
-    let ratio = new / base;
+    let (ratio, interval) = match pairs.filter(|pairs| pairs.iter().all(|(base, new)| *base > 0.0 && *new > 0.0)) {
+        Some(pairs) => ratio_of_pairs(&pairs),
+        None => (new / base, ratio_of_means(&base_figures, &new_figures)),
+    };
+    let interval = enough.then_some(interval);
     let verdict = interval.map_or(Verdict::Inconclusive, |interval| judge(figure, ratio, interval, threshold));
     Some(Compared { figure, base, new, ratio, interval, verdict })
 }

@@ -61,6 +61,30 @@ fn the_same_distribution_is_the_same() {
 }
 
 #[test]
+fn drift_cancels_where_the_sides_were_measured_in_turns() {
+    // The host becomes twice as slow under way, for both alike.
+    let drifting = |name: &str, half_s: usize, seed: u64| {
+        let mut runs = side(name, 6, 3e5, 0.01, seed);
+        for (index, run) in runs.iter_mut().enumerate() {
+            let slower = 1.0 + index as f64 / 5.0;
+            run.started_at = format!("2026-11-30T13:35:{:02}.000Z", 2 * index + half_s);
+            run.rates.ok_per_s = run.rates.ok_per_s.map(|rate| rate / slower);
+            run.loader.cpu_ns_per_request = run.loader.cpu_ns_per_request.map(|ns| (ns as f64 * slower) as u64);
+            let server = run.server.as_mut().expect("watched");
+            server.cpu_ns_per_request = server.cpu_ns_per_request.map(|ns| (ns as f64 * slower) as u64);
+        }
+        runs
+    };
+    let (base, new) = (drifting("a", 0, 1), drifting("b", 1, 2));
+    assert_eq!(compared(&base, &new).verdict, Verdict::Same);
+    let mut later = drifting("b", 1, 2);
+    later.iter_mut().for_each(|run| run.started_at = run.started_at.replace("13:35", "13:36"));
+    let apart = compared(&base, &later);
+    assert_eq!(apart.verdict, Verdict::Inconclusive, "means of two sides that each drifted");
+    assert!(notes(&apart).contains("one after the other"));
+}
+
+#[test]
 fn noise_alone_is_hardly_ever_a_difference() {
     let mut wrong = 0;
     for seed in 0..200 {

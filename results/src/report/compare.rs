@@ -20,7 +20,7 @@ pub fn text(comparison: &Comparison) -> String {
     line(
         &mut out,
         format_args!(
-            "ratio: mean of new over mean of base, with its 95 % interval from {RESAMPLES} resamples, seed fixed"
+            "ratio: new over base, pair by pair where the runs were made in turns, with its 95 % interval from {RESAMPLES} resamples, seed fixed"
         ),
     );
     line(
