@@ -12,7 +12,7 @@ use crate::{
     wire::Wire,
 };
 
-impl<W: Wire> LoadShard<W> {
+impl<W: Wire, const MANY: bool> LoadShard<W, MANY> {
     /// Moves along the timeline.
     pub(crate) fn advance(&mut self, cx: &mut Cx<'_>) {
         let now_ns = cx.now_ns;
@@ -24,6 +24,7 @@ impl<W: Wire> LoadShard<W> {
             self.times = Timeline::of(&self.shared.plan, start_ns);
             self.measure.starts_at(self.times.measure_from_ns, self.times.until_ns);
             self.pacer.starts_at(start_ns, self.times.measure_from_ns);
+            self.several.turn.starts_at(self.times.measure_from_ns);
         }
         if !self.released && now_ns >= self.times.start_ns {
             self.release(cx);
@@ -141,12 +142,15 @@ impl<W: Wire> LoadShard<W> {
             if flight.sent_ns + timeout_ns > now_ns {
                 break;
             }
-            self.lanes[index].sent.pop_front();
-            self.in_flight -= 1;
+            let Some((_, which)) = self.take_first(index) else { break };
             self.measure.timed_out(flight, now_ns);
-            self.measure
-                .tally(flight.due_ns)
-                .sample(Outcome::Timeout, || format!("no complete answer within {} ms", timeout_ns as f64 / 1e6));
+            self.measure.tally(flight.due_ns).sample(Outcome::Timeout, || {
+                let text = format!("no complete answer within {} ms", timeout_ns as f64 / 1e6);
+                Self::named(&self.shared, which, text)
+            });
+            if let Some(record) = self.record(which, flight.due_ns) {
+                record.failed(Outcome::Timeout, Some(now_ns.saturating_sub(flight.due_ns)));
+            }
         }
         self.fail_rest(index, Outcome::Reset, || {
             "its connection was dropped because an earlier pipelined request timed out".into()

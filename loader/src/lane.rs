@@ -42,6 +42,8 @@ pub(crate) struct Lane<W> {
     pub(crate) wire: W,
     /// The requests under way, oldest first. Never longer than the pipeline depth it was made for.
     pub(crate) sent: VecDeque<Flight>,
+    /// Which of several requests each of them is; empty where there is one only.
+    pub(crate) kinds: VecDeque<u16>,
     /// Requests that may still be sent before it is closed by us.
     pub(crate) left: u64,
     /// Open loop: since when it has had room for a request.
@@ -70,6 +72,7 @@ impl<W: Wire> Lane<W> {
             state: State::Resting,
             wire: W::default(),
             sent: VecDeque::with_capacity(depth),
+            kinds: VecDeque::new(),
             left: u64::MAX,
             free_since_ns: 0,
             listed: false,
@@ -92,6 +95,14 @@ impl<W: Wire> Lane<W> {
         } else {
             self.sent.extend(std::iter::repeat_n(flight, count));
         }
+    }
+
+    /// Takes the oldest request under way, and which of several it is.
+    #[inline(always)]
+    pub(crate) fn pop<const MANY: bool>(&mut self) -> Option<(Flight, usize)> {
+        let flight = self.sent.pop_front()?;
+        let which = if MANY { self.kinds.pop_front().expect("one for each request under way") } else { 0 };
+        Some((flight, which.into()))
     }
 
     /// How many more requests may be put under way when `depth` may be at once.

@@ -7,6 +7,28 @@ pub const MAX_CONNECTIONS: u32 = 2_000_000;
 /// less than a hundred.
 pub const MAX_SOURCES: usize = 4096;
 
+/// Different requests of one run. Each has a histogram of its own on every thread: 270 KiB of address space, of which a run touches some
+/// ten.
+pub const MAX_NAMED_REQUESTS: usize = 128;
+
+/// Weight of one of several requests: shares down to one in ten thousand.
+pub const MAX_WEIGHT: u32 = 10_000;
+
+/// Places of the order in which several requests are sent, two bytes each: the sum of their weights without a common factor.
+pub const MAX_ORDER: usize = 65_536;
+
+/// Bytes of one request file: the largest ZAP frame with its length.
+pub const MAX_REQUEST_FILE_BYTES: u64 = codec::limits::MAX_FRAME_BYTES as u64 + 4;
+
+/// Bytes of all requests of a run together.
+pub const MAX_MIX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Bytes of a scenario file, its body files not counted: some hundred times what its requests need.
+pub const MAX_SCENARIO_BYTES: u64 = 1024 * 1024;
+
+/// Characters of a request's name and of its category: what a table can show.
+pub const MAX_NAME_CHARS: usize = 64;
+
 /// Requests one connection may have under way: above this a batch is larger than any socket buffer and only adds latency.
 pub const MAX_PIPELINE: u32 = 4096;
 

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use engine::{Board, ShardFigures};
 use results::{Histogram, Outcome, SeriesRow, limits::LATE_NS};
 
-use crate::{lane::Flight, outcome::Tally, plan::Length, series::Series};
-
-/// Statuses below this are counted in a table, others (possible on ZAP only) in a map.
-const TABLE: usize = 1000;
+use crate::{lane::Flight, outcome::Tally, plan::Length, series::Series, statuses::Statuses};
 
 /// Counters of a shard at one edge of the measured part.
 #[derive(Debug, Clone, Copy)]
@@ -72,8 +69,7 @@ pub struct Measure {
     pub begin: Option<Edge>,
     /// The edge at which it ended.
     pub end: Option<Edge>,
-    statuses: Vec<u64>,
-    odd_statuses: BTreeMap<u16, u64>,
+    pub(crate) statuses: Statuses,
 }
 
 impl Measure {
@@ -91,8 +87,7 @@ impl Measure {
             reconnects: 0,
             begin: None,
             end: None,
-            statuses: vec![0; TABLE],
-            odd_statuses: BTreeMap::new(),
+            statuses: Statuses::default(),
         }
     }
 
@@ -164,10 +159,8 @@ impl Measure {
         self.measured.ended(outcome, 1);
         self.record(flight, now_ns);
         self.body_bytes += body_bytes;
-        let Some(status) = status else { return };
-        match self.statuses.get_mut(usize::from(status)) {
-            Some(count) => *count += 1,
-            None => *self.odd_statuses.entry(status).or_default() += 1,
+        if let Some(status) = status {
+            self.statuses.add(status);
         }
     }
 
@@ -206,12 +199,7 @@ impl Measure {
         self.series.merge(other.series);
         self.body_bytes += other.body_bytes;
         self.reconnects += other.reconnects;
-        for (ours, theirs) in self.statuses.iter_mut().zip(other.statuses) {
-            *ours += theirs;
-        }
-        for (status, count) in other.odd_statuses {
-            *self.odd_statuses.entry(status).or_default() += count;
-        }
+        self.statuses.merge(other.statuses);
     }
 
     /// The measured part of `elapsed_ns` over time, and what ended after it.
@@ -221,9 +209,6 @@ impl Measure {
 
     /// Measured answers by exact status.
     pub fn status_codes(&self) -> BTreeMap<u16, u64> {
-        let table = self.statuses.iter().enumerate().filter(|(_, count)| **count > 0);
-        let mut codes: BTreeMap<u16, u64> = table.map(|(status, count)| (status as u16, *count)).collect();
-        codes.extend(&self.odd_statuses);
-        codes
+        self.statuses.counts()
     }
 }

@@ -14,6 +14,8 @@ use thiserror::Error;
 use crate::{
     expect::Expect,
     limits::{MAX_CONNECTIONS, MAX_PIPELINE, MAX_RATE_PER_S, MAX_REQUESTS, MAX_THREADS, MAX_TIME_NS},
+    mix::Mix,
+    request,
     sources::Sources,
     target::{Family, Target, WireName},
 };
@@ -80,7 +82,9 @@ pub struct LoadPlan {
     pub headers: Vec<Header>,
     /// The body; empty for none.
     pub body: Bytes,
-    /// What counts as a good answer.
+    /// Several requests instead of the one that method, target, headers and body make.
+    pub mix: Option<Mix>,
+    /// What counts as a good answer; requests of a mix have their own.
     pub expect: Expect,
     /// The scenario that the request was taken from, for the run file; see [`LoadPlan::take_scenario`].
     pub scenario: Option<Scenario>,
@@ -129,6 +133,14 @@ pub enum PlanError {
         /// What the URL asks for.
         given: String,
     },
+    /// A part of a request beside whole requests.
+    #[error("{option} and {with} exclude each other: the requests there say it all")]
+    BesideMix {
+        /// The option as it is typed.
+        option: &'static str,
+        /// The option that brings whole requests.
+        with: &'static str,
+    },
     /// A number outside its range.
     #[error("{what} is {given}: it must be from {least} to {most}")]
     OutOfRange {
@@ -167,6 +179,7 @@ impl LoadPlan {
             method: None,
             headers: Vec::new(),
             body: Bytes::new(),
+            mix: None,
             expect: Expect::default(),
             scenario: None,
             placement: Placement::default(),
@@ -225,6 +238,7 @@ impl LoadPlan {
             }
         }
         self.check_floor()?;
+        self.check_mix()?;
         if self.connections < self.threads {
             let (connections, threads) = (self.connections, self.threads);
             return Err(PlanError::FewerConnectionsThanThreads { connections, threads });
@@ -252,10 +266,27 @@ impl LoadPlan {
         }
     }
 
-    /// The method that is sent; none on floor.
+    /// Refuses parts of a request beside whole ones.
+    fn check_mix(&self) -> Result<(), PlanError> {
+        let Some(mix) = &self.mix else { return Ok(()) };
+        let with = mix.source.option();
+        let given = [
+            ("-m", self.method.is_some()),
+            ("-H", !self.headers.is_empty()),
+            ("a body (-b, -f)", !self.body.is_empty()),
+            ("the URL's path", self.target.request_target != "/"),
+            ("a floor URL", self.target.wire.floor_sizes().is_some()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(PlanError::BesideMix { option, with }),
+            None => Ok(()),
+        }
+    }
+
+    /// The method that is sent; none on floor and where there are several requests.
     pub fn method(&self) -> &str {
         match &self.method {
-            _ if self.target.wire.floor_sizes().is_some() => "",
+            _ if self.mix.is_some() || self.target.wire.floor_sizes().is_some() => "",
             Some(method) => method,
             None if self.body.is_empty() => "GET",
             None => "POST",
@@ -278,6 +309,11 @@ impl LoadPlan {
     /// Whether an answer is one to HEAD, which on HTTP has no body.
     pub(crate) fn is_head(&self) -> bool {
         self.method() == "HEAD"
+    }
+
+    /// Whether the headers make each request the last one on its connection, which they can on HTTP only.
+    pub(crate) fn closes(&self) -> bool {
+        self.target.wire == WireName::Http && request::closes(&self.headers)
     }
 
     /// What the shard with this index does.

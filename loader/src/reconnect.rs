@@ -18,7 +18,7 @@ use crate::{
 /// `EMFILE` and `ENFILE`, the same number on every Linux architecture: no descriptor left in the process, or on the host.
 const OUT_OF_DESCRIPTORS: [i32; 2] = [24, 23];
 
-impl<W: Wire> LoadShard<W> {
+impl<W: Wire, const MANY: bool> LoadShard<W, MANY> {
     /// Asks for lanes that were not asked for yet: a bounded number at once before the start, at the rate asked for if there is one;
     /// all of them after it.
     pub(crate) fn connect_more(&mut self, cx: &mut Cx<'_>) {
@@ -66,7 +66,7 @@ impl<W: Wire> LoadShard<W> {
         lane.answered = false;
         lane.reached = true;
         lane.free_since_ns = now_ns;
-        lane.left = self.shared.plan.requests_per_conn.unwrap_or(u64::MAX);
+        lane.left = self.shared.per_conn;
         lane.addresses_failed = 0;
         self.connect_more(cx);
     }

@@ -11,10 +11,14 @@ use results::{
 use crate::{
     limits::SHORT_WINDOW_NS,
     measure::{Edge, Measure},
+    mix::MixSource,
     phase::Timeline,
     plan::{Length, LoadPlan},
+    record::Record,
+    rows,
     session::Report,
-    shard::{LoadShard, Shared},
+    shard::LoadShard,
+    shared::Shared,
     wire::Wire,
 };
 
@@ -44,9 +48,9 @@ impl Window {
 }
 
 /// Merges the shards and fills the run.
-pub(crate) fn build<W: Wire>(
+pub(crate) fn build<W: Wire, const MANY: bool>(
     shared: &Shared,
-    shards: Vec<LoadShard<W>>,
+    shards: Vec<LoadShard<W, MANY>>,
     granted: Vec<Granted>,
     facts: &Facts,
 ) -> Report {
@@ -58,7 +62,7 @@ pub(crate) fn build<W: Wire>(
             *sum += count;
         }
     }
-    let measures: Vec<Measure> = shards.into_iter().map(LoadShard::into_measure).collect();
+    let (measures, records): (Vec<Measure>, Vec<Vec<Record>>) = shards.into_iter().map(LoadShard::into_records).unzip();
     let elapsed_ns = elapsed_ns(plan, facts, &measures);
     let windows: Vec<Window> = measures.iter().map(Window::of).collect();
     let cores = measures.iter().enumerate().map(|(index, measure)| {
@@ -111,11 +115,23 @@ pub(crate) fn build<W: Wire>(
         loader: loader_block(elapsed_ns, &window),
         ..Run::default()
     };
+    if let Some(mix) = &plan.mix {
+        rows::fill(&mut run, mix, merged(records), &total);
+    }
     debug_assert_eq!(run.requests.adds_up(), Ok(()), "every planned request has exactly one outcome");
     samples(&mut run, &total);
     doubts(&mut run, &addresses);
     let notes = notes(plan, &connections, &addresses);
     Report { run, addresses, granted, notes }
+}
+
+/// The records of each request, over all shards.
+fn merged(shards: Vec<Vec<Record>>) -> Vec<Record> {
+    let sum = |mut sum: Vec<Record>, shard: Vec<Record>| {
+        sum.iter_mut().zip(shard).for_each(|(ours, theirs)| ours.merge(theirs));
+        sum
+    };
+    shards.into_iter().reduce(sum).unwrap_or_default()
 }
 
 /// Exactly the measured part: as planned, cut by a stop, or until the last counted request had its outcome.
@@ -200,6 +216,14 @@ fn config(plan: &LoadPlan, granted: &[Granted]) -> Config {
         method: plan.method().to_owned(),
         headers: plan.headers.clone(),
         body_bytes: plan.body.len() as u64,
+        request_files: match plan.mix.as_ref().map(|mix| &mix.source) {
+            Some(MixSource::Files(given)) => given.clone(),
+            _ => Vec::new(),
+        },
+        scenario_file: match plan.mix.as_ref().map(|mix| &mix.source) {
+            Some(MixSource::Scenario(path)) => Some(path.clone()),
+            _ => None,
+        },
         expect: if floor.is_some() { String::new() } else { plan.expect.to_string() },
         placement: plan.placement,
         engine: EngineConfig {

@@ -1,10 +1,15 @@
-//! The one request of a run, encoded once. Nothing is added behind the user's back but what the wire needs: a Host where none was
+//! A request of a run, encoded once. Nothing is added behind the user's back but what the wire needs: a Host where none was
 //! given, and on HTTP a Content-Length where there is a body (or POST, PUT, PATCH without one) and the user framed nothing.
+
+use std::fmt;
 
 use bytes::Bytes;
 use codec::{
     floor::FloorError,
-    http::ask::{self, Ask, AskError},
+    http::{
+        ask::{self, Ask, AskError},
+        persistence::ConnectionOptions,
+    },
     zap::{EncodeError, request},
 };
 use engine::Outbox;
@@ -38,7 +43,7 @@ pub enum RequestError {
 }
 
 /// The bytes of one request, ready to be sent any number of times.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Request {
     one: Bytes,
     /// As many requests back to back as are copied at once; at least one.
@@ -92,16 +97,25 @@ impl Request {
             }
             WireName::Floor(sizes) => sizes.write_request(&mut one).map_err(RequestError::Floor)?,
         }
+        Ok(Self::of_bytes(one.into(), pipeline))
+    }
+
+    /// A request that is encoded already, for up to `pipeline` at once; it has at least one byte.
+    pub fn of_bytes(one: Bytes, pipeline: u32) -> Self {
         let copies = (REPEATED_BYTES / one.len()).clamp(1, pipeline.max(1) as usize);
-        let repeated = if copies == 1 { Bytes::new() } else { Bytes::from(one.repeat(copies)) };
-        let one = Bytes::from(one);
-        Ok(Self { repeated: if copies == 1 { one.clone() } else { repeated }, one, copies })
+        let repeated = if copies == 1 { one.clone() } else { Bytes::from(one.repeat(copies)) };
+        Self { repeated, one, copies }
     }
 
     /// Bytes of one request.
     #[inline]
     pub fn len_bytes(&self) -> usize {
         self.one.len()
+    }
+
+    /// The same bytes, shared.
+    pub(crate) fn to_bytes(&self) -> Bytes {
+        self.one.clone()
     }
 
     /// One request as it stands on the wire.
@@ -133,6 +147,22 @@ impl Request {
             count -= now;
         }
     }
+}
+
+/// Without the bytes: there may be a secret in them.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("bytes", &self.one.len()).field("copies", &self.copies).finish()
+    }
+}
+
+/// Whether headers make a request the last one on its connection (RFC 9112 section 9.6).
+pub(crate) fn closes(headers: &[Header]) -> bool {
+    let mut options = ConnectionOptions::default();
+    for header in headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection")) {
+        options.add(header.value.as_bytes());
+    }
+    options.close
 }
 
 #[cfg(test)]

@@ -22,7 +22,8 @@ use crate::{
     ports::{Pairs, PortRange},
     report,
     request::RequestError,
-    shard::{LoadShard, Shared},
+    shard::LoadShard,
+    shared::Shared,
     sources::SourcesError,
     target::{Place, TargetError, WireName},
     wire::{Floor, Http, Wire, Zap},
@@ -167,11 +168,14 @@ pub fn run(plan: &LoadPlan, stop: &AtomicBool, observe: &mut dyn FnMut(Moment)) 
     check_descriptors(plan)?;
     let mut shared = Shared::new(plan.clone(), addresses)?;
     shared.ports_text = ports_text;
+    let several = shared.has_several();
     let session = Session { shared: Arc::new(shared), stop, observe };
     match plan.target.wire {
-        WireName::Http => session.drive::<Http>(),
-        WireName::Zap => session.drive::<Zap>(),
-        WireName::Floor(_) => session.drive::<Floor>(),
+        WireName::Http if several => session.drive::<Http, true>(),
+        WireName::Http => session.drive::<Http, false>(),
+        WireName::Zap if several => session.drive::<Zap, true>(),
+        WireName::Zap => session.drive::<Zap, false>(),
+        WireName::Floor(_) => session.drive::<Floor, false>(),
     }
 }
 
@@ -216,9 +220,9 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn drive<W: Wire>(mut self) -> Result<Report, LoadError> {
+    fn drive<W: Wire, const MANY: bool>(mut self) -> Result<Report, LoadError> {
         let started_unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        let (mut fleet, granted) = self.launch::<W>()?;
+        let (mut fleet, granted) = self.launch::<W, MANY>()?;
         let reached = self.await_open(&mut fleet);
         let (times, interrupted) = match reached {
             Ok(()) => self.watch(&mut fleet),
@@ -227,11 +231,11 @@ impl Session<'_> {
                 return Err(error);
             }
         };
-        let shards = fleet.join().into_iter().collect::<Result<Vec<LoadShard<W>>, ShardError>>()?;
+        let shards = fleet.join().into_iter().collect::<Result<Vec<LoadShard<W, MANY>>, ShardError>>()?;
         Ok(report::build(&self.shared, shards, granted, &report::Facts { times, interrupted, started_unix_ns }))
     }
 
-    fn launch<W: Wire>(&self) -> Result<(Fleet<LoadShard<W>>, Vec<Granted>), LaunchError> {
+    fn launch<W: Wire, const MANY: bool>(&self) -> Result<(Fleet<LoadShard<W, MANY>>, Vec<Granted>), LaunchError> {
         let plan = &self.shared.plan;
         let shards = plan.threads as usize;
         let board = Arc::new(Board::new(shards));
@@ -262,7 +266,10 @@ impl Session<'_> {
     }
 
     /// Waits until every connection is open, or until none has been opened for the first time within the timeout.
-    fn await_open<W: Wire>(&mut self, fleet: &mut Fleet<LoadShard<W>>) -> Result<(), LoadError> {
+    fn await_open<W: Wire, const MANY: bool>(
+        &mut self,
+        fleet: &mut Fleet<LoadShard<W, MANY>>,
+    ) -> Result<(), LoadError> {
         let Shared { plan, gate, .. } = &*self.shared;
         let wanted = plan.connections as usize;
         // The engine looks at its connect deadline every tenth of a second; it shall report the failure, not we.
@@ -305,7 +312,7 @@ impl Session<'_> {
 
     /// From the start to the end of the drain; tells the observer, and the shards when the user stops. Returns when what
     /// happened, and whether the user cut it short.
-    fn watch<W: Wire>(&mut self, fleet: &mut Fleet<LoadShard<W>>) -> (Timeline, bool) {
+    fn watch<W: Wire, const MANY: bool>(&mut self, fleet: &mut Fleet<LoadShard<W, MANY>>) -> (Timeline, bool) {
         let shared = Arc::clone(&self.shared);
         (self.observe)(Moment::Connected { open: shared.gate.open() });
         let start_ns = engine::now_ns() + START_LEAD_NS;
@@ -340,7 +347,7 @@ impl Session<'_> {
     }
 
     /// Sleeps until then; false when the run was stopped or all shards have ended before.
-    fn sleep_until<W: Wire>(&self, at_ns: u64, fleet: &mut Fleet<LoadShard<W>>) -> bool {
+    fn sleep_until<W: Wire, const MANY: bool>(&self, at_ns: u64, fleet: &mut Fleet<LoadShard<W, MANY>>) -> bool {
         loop {
             let left_ns = at_ns.saturating_sub(engine::now_ns());
             if left_ns == 0 {
@@ -353,6 +360,6 @@ impl Session<'_> {
     }
 }
 
-fn all_ended<W: Wire>(fleet: &mut Fleet<LoadShard<W>>) -> bool {
+fn all_ended<W: Wire, const MANY: bool>(fleet: &mut Fleet<LoadShard<W, MANY>>) -> bool {
     fleet.wait(Duration::ZERO)
 }

@@ -6,72 +6,25 @@
 use std::{collections::VecDeque, io, sync::Arc};
 
 use codec::limits::PREFIX_BYTES;
-use engine::{Address, Board, Burden, Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
-use results::Outcome;
+use engine::{Board, Burden, Cause, Conn, Cx, Flow, Next, Origin, Outbox, Shard, Taken};
+use results::{Outcome, Requests};
 
 use crate::{
-    expect::Expect,
     lane::{Flight, Lane, State},
     limits::{CLOSE_GRACE_NS, PACE_STEP_NS, QUOTED_BYTES},
     measure::{Edge, Measure},
     pacer::Pacer,
-    phase::{Gate, Timeline},
-    plan::{LoadPlan, Share},
-    request::{Request, RequestError},
-    route::Route,
+    phase::Timeline,
+    plan::Share,
+    record::Record,
     schedule::Schedule,
-    wire::{Answer, Asked, End, Fault, Found, Memo, Wire},
+    several::Several,
+    shared::Shared,
+    wire::{Answer, End, Fault, Found, Memo, Wire},
 };
 
-/// What all shards of a run share: the plan, and the gate through which they start together.
-#[derive(Debug)]
-pub struct Shared {
-    pub(crate) plan: LoadPlan,
-    pub(crate) request: Request,
-    pub(crate) asked: Asked,
-    pub(crate) addresses: Vec<Address>,
-    pub(crate) route: Route,
-    /// What to say when no local port is left.
-    pub(crate) ports_text: String,
-    /// Start, stop, and how connecting goes.
-    pub gate: Gate,
-}
-
-impl Shared {
-    /// For a checked plan and the addresses of its target.
-    ///
-    /// # Errors
-    /// [`RequestError`] when the plan's request cannot be encoded.
-    pub fn new(plan: LoadPlan, addresses: Vec<Address>) -> Result<Self, RequestError> {
-        let request = Request::encode(&plan.target, plan.method(), &plan.headers, &plan.body, plan.pipeline)?;
-        let reply_bytes = plan.target.wire.floor_sizes().map_or(0, |sizes| sizes.reply_bytes);
-        let asked = Asked { is_head: plan.is_head(), body: plan.expect.body.clone(), reply_bytes };
-        let route = Route::new(plan.share(0).connections as usize, addresses.len());
-        Ok(Self { request, asked, route, addresses, plan, ports_text: String::new(), gate: Gate::default() })
-    }
-
-    /// The targets of the engine's plan.
-    pub fn targets(&self) -> Vec<Address> {
-        self.route.targets(&self.addresses)
-    }
-
-    /// The source of the connection with this number over all shards, when it goes to this address.
-    pub(crate) fn source(&self, connection: usize, address: usize) -> Option<usize> {
-        self.plan.sources.deal(connection, self.addresses.len(), &self.addresses[address])
-    }
-
-    /// The request of the run, encoded.
-    pub fn request(&self) -> &Request {
-        &self.request
-    }
-
-    fn expect(&self) -> &Expect {
-        &self.plan.expect
-    }
-}
-
-/// One thread's worth of load.
-pub struct LoadShard<W> {
+/// One thread's worth of load. `MANY` for a run with several requests ([`Shared::has_several`]).
+pub struct LoadShard<W, const MANY: bool = false> {
     pub(crate) shared: Arc<Shared>,
     board: Arc<Board>,
     pub(crate) index: usize,
@@ -81,6 +34,7 @@ pub struct LoadShard<W> {
     lane_of: Vec<u32>,
     pub(crate) measure: Measure,
     memo: Memo,
+    pub(crate) several: Several,
     pub(crate) pacer: Pacer,
     /// Open loop: lanes with room for a request, the one that has waited longest first. Some have gone since.
     listed: VecDeque<u32>,
@@ -89,7 +43,7 @@ pub struct LoadShard<W> {
     pub(crate) times: Timeline,
     burden: Option<Box<Burden>>,
     /// Requests one connection may have under way.
-    depth: usize,
+    pub(crate) depth: usize,
     /// Requests under way on all connections.
     pub(crate) in_flight: usize,
     /// Connects under way.
@@ -106,9 +60,10 @@ pub struct LoadShard<W> {
     pub(crate) finished: bool,
 }
 
-impl<W: Wire> LoadShard<W> {
+impl<W: Wire, const MANY: bool> LoadShard<W, MANY> {
     /// The shard with this index. `board` is the fleet's.
     pub fn new(shared: Arc<Shared>, board: Arc<Board>, index: usize) -> Self {
+        debug_assert_eq!(shared.has_several(), MANY, "a shard made for what the run has");
         let share = shared.plan.share(index);
         let lanes = share.connections as usize;
         // With few counted requests every connection gets its part of them.
@@ -127,6 +82,10 @@ impl<W: Wire> LoadShard<W> {
             measure,
             memo: Memo::default(),
             burden: Burden::of(shared.plan.handicap),
+            several: match &shared.plan.mix {
+                Some(mix) if MANY => Several::new(&shared.plan, mix, index),
+                _ => Several::default(),
+            },
             pacer: Pacer::new(share.requests, schedule),
             listed: VecDeque::new(),
             connects: None,
@@ -154,10 +113,20 @@ impl<W: Wire> LoadShard<W> {
     }
 
     /// Takes what was measured out of a shard that has ended.
-    pub fn into_measure(mut self) -> Measure {
+    pub fn into_measure(self) -> Measure {
+        self.into_records().0
+    }
+
+    /// The same with the records of each of several requests; none where there is one.
+    pub(crate) fn into_records(mut self) -> (Measure, Vec<Record>) {
         self.settle_rest();
         self.measure.settled(0);
-        self.measure
+        (self.measure, self.several.parts.into_iter().map(|part| part.record).collect())
+    }
+
+    /// Outcomes and body bytes of each of several requests so far, as they are named in the mix; none where there is one request.
+    pub fn rows(&self) -> Vec<(Requests, u64)> {
+        self.several.parts.iter().map(|part| (part.record.requests, part.record.body_bytes)).collect()
     }
 
     /// The instants between the phases, as far as this shard knows them.
@@ -193,20 +162,22 @@ impl<W: Wire> LoadShard<W> {
                 self.unasked(index, rest, now_ns);
                 return Err(());
             }
-            match lane.wire.read(rest, &self.shared.asked, &mut self.memo) {
+            let (asked, which) = Self::asked_first(&self.shared, &lane.kinds);
+            let memo = if MANY { &mut self.several.parts[which].memo } else { &mut self.memo };
+            match lane.wire.read(rest, asked, memo) {
                 Ok(seen) => {
                     consumed += seen.consumed;
                     match seen.found {
                         Found::Need(need) => return Ok((consumed, need)),
                         Found::Answer(answer) => {
                             self.answered(index, &answer, now_ns);
-                            if self.lanes[index].is_spent() {
-                                self.lanes[index].state = State::Dropped;
-                                return Err(());
-                            }
                             if !answer.reusable {
                                 self.leave(index, now_ns);
                                 return Ok((input.len(), 0));
+                            }
+                            if self.lanes[index].is_spent() {
+                                self.lanes[index].state = State::Dropped;
+                                return Err(());
                             }
                         }
                     }
@@ -226,11 +197,11 @@ impl<W: Wire> LoadShard<W> {
         if lane.sent.len() == self.depth {
             lane.free_since_ns = now_ns;
         }
-        let Some(flight) = lane.sent.pop_front() else { return };
+        let Some((flight, which)) = lane.pop::<MANY>() else { return };
         lane.answered = true;
         lane.strikes = 0;
         self.in_flight -= 1;
-        let outcome = if W::HAS_STATUS && !self.shared.expect().status(answer.status) {
+        let outcome = if W::HAS_STATUS && !Self::expected(&self.shared, which).status(answer.status) {
             Outcome::BadStatus
         } else if !answer.body_matches {
             Outcome::BadBody
@@ -239,15 +210,18 @@ impl<W: Wire> LoadShard<W> {
         };
         let status = W::HAS_STATUS.then_some(answer.status);
         self.measure.answered(flight, now_ns, outcome, status, answer.body_bytes);
+        if let Some(record) = self.record(which, flight.due_ns) {
+            record.answered(outcome, now_ns.saturating_sub(flight.due_ns), status, answer.body_bytes);
+        }
         if outcome != Outcome::Ok {
-            self.explain_answer(flight.due_ns, outcome, answer);
+            self.explain_answer(flight.due_ns, which, outcome, answer);
         }
     }
 
     #[cold]
-    fn explain_answer(&mut self, due_ns: u64, outcome: Outcome, answer: &Answer) {
-        let expect = &self.shared.plan.expect;
-        self.measure.tally(due_ns).sample(outcome, || match (outcome, &expect.body) {
+    fn explain_answer(&mut self, due_ns: u64, which: usize, outcome: Outcome, answer: &Answer) {
+        let expect = Self::expected(&self.shared, which);
+        let explain = || match (outcome, &expect.body) {
             (Outcome::BadBody, Some(body)) => {
                 format!("the body ({} bytes) is not the expected one ({} bytes)", answer.body_bytes, body.len())
             }
@@ -256,7 +230,8 @@ impl<W: Wire> LoadShard<W> {
                 format!("a reply of {got} bytes where {asked} were asked for")
             }
             _ => format!("status {}, expected {expect}", answer.status),
-        });
+        };
+        self.measure.tally(due_ns).sample(outcome, || Self::named(&self.shared, which, explain()));
     }
 
     /// The server announced that it closes: nothing more is sent, and what was sent behind the last answer is lost.
@@ -294,7 +269,9 @@ impl<W: Wire> LoadShard<W> {
     #[cold]
     fn ended_by_peer(&mut self, index: usize, now_ns: u64) {
         let shared = Arc::clone(&self.shared);
-        match self.lanes[index].wire.end(&shared.asked) {
+        let lane = &mut self.lanes[index];
+        let (asked, _) = Self::asked_first(&shared, &lane.kinds);
+        match lane.wire.end(asked) {
             End::Answer(answer) => self.answered(index, &answer, now_ns),
             End::Cut(fault) => self.fail_first(index, fault.outcome(), || fault.to_string()),
             End::Nothing => {}
@@ -305,11 +282,13 @@ impl<W: Wire> LoadShard<W> {
 
     /// The oldest request under way failed.
     pub(crate) fn fail_first(&mut self, index: usize, outcome: Outcome, message: impl FnOnce() -> String) {
-        if let Some(flight) = self.lanes[index].sent.pop_front() {
-            self.in_flight -= 1;
+        if let Some((flight, which)) = self.take_first(index) {
             let tally = self.measure.tally(flight.due_ns);
             tally.ended(outcome, 1);
-            tally.sample(outcome, message);
+            tally.sample(outcome, || Self::named(&self.shared, which, message()));
+            if let Some(record) = self.record(which, flight.due_ns) {
+                record.failed(outcome, None);
+            }
         }
     }
 
@@ -329,6 +308,10 @@ impl<W: Wire> LoadShard<W> {
         }
         if self.pacer.is_paced() {
             self.refill_due(index, out, cx);
+            return;
+        }
+        if MANY {
+            self.refill_several(index, out, now_ns);
             return;
         }
         let lane = &mut self.lanes[index];
@@ -354,8 +337,13 @@ impl<W: Wire> LoadShard<W> {
             return;
         }
         let free = lane.free(self.depth);
-        let room = free.min(self.shared.request.fits(out.room_bytes()));
         let others = self.listed.len() - usize::from(lane.listed);
+        if MANY {
+            self.refill_several_due(index, if others > 0 { free.min(1) } else { free }, out, cx);
+            self.pace(cx);
+            return;
+        }
+        let room = free.min(self.shared.request.fits(out.room_bytes()));
         let most = if others > 0 { room.min(1) } else { room };
         let mut count = 0;
         while count < most {
@@ -488,7 +476,7 @@ impl<W: Wire> LoadShard<W> {
     }
 }
 
-impl<W: Wire> Shard for LoadShard<W> {
+impl<W: Wire, const MANY: bool> Shard for LoadShard<W, MANY> {
     fn open(&mut self, conn: Conn, origin: Origin, cx: &mut Cx<'_>) {
         let Origin::Connected { target } = origin else { return cx.close(conn) };
         let index = self.shared.route.lane(target);

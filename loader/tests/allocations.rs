@@ -25,10 +25,14 @@ fn of_the_process() -> u64 {
 
 /// Allocations of `rounds` reads of `pipeline` answers each, after as many to warm up.
 fn allocations<W: Wire>(plan: LoadPlan, answer: &[u8], rounds: u64) -> u64 {
+    if plan.mix.is_some() { driven::<W, true>(plan, answer, rounds) } else { driven::<W, false>(plan, answer, rounds) }
+}
+
+fn driven<W: Wire, const MANY: bool>(plan: LoadPlan, answer: &[u8], rounds: u64) -> u64 {
     let pipeline = plan.pipeline as usize;
     let address = Address::Unix("unused".into());
     let shared = Arc::new(Shared::new(plan, vec![address]).expect("a request that encodes"));
-    let mut shard = LoadShard::<W>::new(Arc::clone(&shared), Arc::new(Board::new(1)), 0);
+    let mut shard = LoadShard::<W, MANY>::new(Arc::clone(&shared), Arc::new(Board::new(1)), 0);
     let (mut wishes, mut out) = (Wishes::default(), Outbox::new(OUT_BUDGET_BYTES));
     let conn = Conn::new(0);
     shared.gate.start_at(1);
@@ -41,7 +45,8 @@ fn allocations<W: Wire>(plan: LoadPlan, answer: &[u8], rounds: u64) -> u64 {
         if round == rounds {
             before = counting::of_this_thread();
         }
-        assert_eq!(out.len_bytes(), pipeline * shared.request().len_bytes());
+        assert!(MANY || out.len_bytes() == pipeline * shared.request().len_bytes());
+        assert!(out.len_bytes() > 0);
         out.clear();
         let now_ns = 1000 + round * 777;
         // In two reads, so that the state between them is used as well.
@@ -88,6 +93,21 @@ fn run_allocations(engine: Engine, port: u16, requests: u64) -> u64 {
     allocated
 }
 
+/// Three requests, one of them large enough to be shared instead of copied.
+fn scenario(wire: &str) -> loader::Mix {
+    let text = format!(
+        "[[request]]\nname = \"a\"\npath = \"/a\"\nweight = 3\n[[request]]\nname = \"b\"\npath = \"/b\"\n\
+         [[request]]\nname = \"c\"\npath = \"/c\"\nbody = \"{}\"\n",
+        "x".repeat(20_000)
+    );
+    let path = std::env::temp_dir().join(format!("zapring-allocations-{}.toml", std::process::id()));
+    std::fs::write(&path, text).expect("written");
+    let target = loader::Target::parse(&format!("{wire}://127.0.0.1/")).expect("a URL");
+    let mix = loader::scenario::read(&path, &target, &loader::Expect::default()).expect("sound");
+    std::fs::remove_file(&path).expect("removed");
+    mix
+}
+
 /// What a long run allocates more than a short one, on every engine: nothing that grows with its requests.
 fn no_allocation_per_request_on_engines() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -131,6 +151,15 @@ fn no_allocation_per_request() {
         assert_eq!(allocations::<Zap>(plan("zap://127.0.0.1/health"), &zap, 1000), 0, "zap x{pipeline}");
         assert_eq!(allocations::<Zap>(plan("zap://127.0.0.1/health"), &stream, 1000), 0, "zap stream x{pipeline}");
         assert_eq!(allocations::<Floor>(plan("floor://127.0.0.1"), &floor(114), 1000), 0, "floor x{pipeline}");
+    }
+    for (wire, answer) in [("http", &http[..]), ("zap", &zap)] {
+        let mix = scenario(wire);
+        let plan = LoadPlan { pipeline: 16, mix: Some(mix), ..fake::plan(&format!("{wire}://127.0.0.1/")) };
+        let allocated = match wire {
+            "http" => allocations::<Http>(plan, answer, 1000),
+            _ => allocations::<Zap>(plan, answer, 1000),
+        };
+        assert_eq!(allocated, 0, "three requests on {wire}");
     }
     let large_reply = fake::plan("floor://127.0.0.1/20000/1000000");
     assert_eq!(allocations::<Floor>(large_reply, &floor(1_000_000), 1000), 0, "a large reply on floor");

@@ -155,6 +155,12 @@ pub struct Config {
     pub headers: Vec<Header>,
     /// Request body length.
     pub body_bytes: u64,
+    /// Request files, as given, each with its weight; method, headers and body say nothing then. Since version 1.1, as the next.
+    #[serde(default)]
+    pub request_files: Vec<String>,
+    /// The scenario file, likewise.
+    #[serde(default)]
+    pub scenario_file: Option<String>,
     /// Status codes that count as success, as in `200-299`; empty on floor.
     pub expect: String,
     /// Sizes on the floor wire; null on others. Since version 1.1.

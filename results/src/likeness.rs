@@ -24,7 +24,7 @@ pub struct Difference {
 type Fact = fn(&Run) -> String;
 
 /// Facts of the configuration and of the environment, by name.
-pub const FACTS: [(&str, Fact); 38] = [
+pub const FACTS: [(&str, Fact); 39] = [
     ("wire", |run| run.config.wire.clone()),
     ("target", |run| target(&run.config.url)),
     ("mode", |run| match run.mode {
@@ -52,6 +52,10 @@ pub const FACTS: [(&str, Fact); 38] = [
         run.config.headers.iter().map(header).collect::<Vec<_>>().join("; ")
     }),
     ("body_bytes", |run| run.config.body_bytes.to_string()),
+    ("named_requests", |run| {
+        let named = |row: &crate::request_row::RequestRow| format!("{}@{}", row.name, row.weight);
+        run.named_requests.iter().map(named).collect::<Vec<_>>().join(", ")
+    }),
     ("expect", |run| run.config.expect.clone()),
     ("scenario", |run| run.config.scenario.clone().unwrap_or_else(none)),
     ("floor", |run| {
@@ -89,7 +93,8 @@ pub fn differences(base: &[&Run], new: &[&Run]) -> Vec<Difference> {
 /// What the runs say, each once. A file older than a fact says nothing about it.
 fn words(runs: &[&Run], key: &str, fact: Fact) -> Vec<String> {
     let mut words = Vec::new();
-    let since_1_1 = ["drain", "sources", "family", "engine_features", "engine_options", "floor"].contains(&key);
+    let since_1_1 =
+        ["drain", "sources", "family", "named_requests", "engine_features", "engine_options", "floor"].contains(&key);
     for run in runs.iter().filter(|run| !since_1_1 || (run.schema_major, run.schema_minor) >= (1, 1)) {
         let word = fact(run);
         if !words.contains(&word) {

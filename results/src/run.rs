@@ -19,6 +19,7 @@ use crate::latency::Distribution;
 use crate::limits::MAX_SAMPLE_CHARS;
 use crate::rates::Rates;
 use crate::reader::{self, ReadError, Schema};
+use crate::request_row::{CategoryRow, RequestRow, SkippedRequest};
 use crate::requests::{Outcome, Requests};
 use crate::series::SeriesRow;
 use crate::usage::{LoaderBlock, ServerBlock};
@@ -77,6 +78,15 @@ pub struct Run {
     /// Open loop: requests sent more than [`crate::limits::LATE_NS`] after they were due.
     #[serde(default)]
     pub late: Option<u64>,
+    /// Figures of each request where they came from request files or a scenario; else empty. Since version 1.1, as the next two.
+    #[serde(default)]
+    pub named_requests: Vec<RequestRow>,
+    /// The same requests by category; empty where none has one.
+    #[serde(default)]
+    pub categories: Vec<CategoryRow>,
+    /// Requests of the scenario that were left out.
+    #[serde(default)]
+    pub skipped_requests: Vec<SkippedRequest>,
     /// Time to make each connection.
     pub connect: Distribution,
     /// Answers by exact status code.
@@ -201,6 +211,9 @@ impl Default for Run {
             conn_wait: None,
             send_lag: None,
             late: None,
+            named_requests: Vec::new(),
+            categories: Vec::new(),
+            skipped_requests: Vec::new(),
             connect: Distribution::default(),
             status_codes: BTreeMap::new(),
             error_samples: BTreeMap::new(),

@@ -3,7 +3,7 @@
 use axis::AxisError;
 use engine::{LaunchError, ListenError, OptionError, RingError};
 use harness::{BenchError, CoreListError, DieWithParentError, GateError, HostError, RigError, SweepError, UsageError};
-use loader::{LoadError, SourcesError, TargetError};
+use loader::{LoadError, SourcesError, TargetError, request_file::RequestFileError, scenario::ScenarioError};
 use results::{ExitCode, ReadError, WriteError, histogram::HistogramError};
 use server::StartError;
 use thiserror::Error;
@@ -17,6 +17,10 @@ pub(crate) enum Failure {
     Target(#[from] TargetError),
     #[error(transparent)]
     Sources(#[from] SourcesError),
+    #[error(transparent)]
+    RequestFile(#[from] RequestFileError),
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error(transparent)]
@@ -62,6 +66,8 @@ impl Failure {
             Failure::Start(error) => start_code(error),
             Failure::Target(TargetError::Resolve { .. } | TargetError::NoneOfFamily { .. }) => ExitCode::Address,
             Failure::Target(_)
+            | Failure::RequestFile(_)
+            | Failure::Scenario(_)
             | Failure::Sources(_)
             | Failure::Engine(_)
             | Failure::Cores(_)

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use codec::scenario::Scenario;
 use engine::Address;
 use harness::{CoreList, HostFiles, HostWatch, Watch};
-use loader::{Expect, Family, Length, LoadError, LoadPlan, Moment, Sources, Target};
+use loader::{Expect, Family, Length, LoadError, LoadPlan, Mix, Moment, Sources, Target, request_file, scenario};
 use results::{
     Ending, ExitCode, Header, HostBlock, LoaderBlock, Origin, Output, Placement, Run, Validity, ValidityCode,
     report::load::{Detail, text},
@@ -60,8 +60,15 @@ pub(crate) struct Args {
     body_file: Option<PathBuf>,
     /// What is asked, by name, and checked byte for byte in the answer; the URL then has no path. hello, rpc, echo-tiny, echo-small,
     /// echo-chat, echo-medium, echo-large or stream
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["method", "headers", "body", "body_file"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["method", "headers", "body", "body_file", "request_files", "scenario_file"])]
     scenario: Option<Scenario>,
+    /// A raw request from a file, as in get.http, or get.http@3 to send it three times as often as one without; repeatable
+    #[arg(long = "request-file", value_name = "PATH[@WEIGHT]",
+        conflicts_with_all = ["method", "headers", "body", "body_file", "scenario_file"])]
+    request_files: Vec<String>,
+    /// Named requests in categories, from a TOML file
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["method", "headers", "body", "body_file"])]
+    scenario_file: Option<PathBuf>,
     /// Requests each connection keeps under way
     #[arg(long, default_value_t = 1, value_name = "N")]
     pipeline: u32,
@@ -152,6 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage("-s: scripts are not supported; give the request with -m, -H, -b and -f".into()));
     }
     let plan = plan(args)?;
+    plan.check().map_err(LoadError::from)?;
     let environment = harness::environment::collect(&HostFiles::live(), env!("CARGO_PKG_VERSION"));
     let output = args.json.as_deref().map(Output::open).transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -234,6 +242,7 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
     plan.headers = args.headers.clone();
     plan.body = body;
     plan.expect = args.expect.clone();
+    plan.mix = mix(args, &plan.target)?;
     plan.origins = origins(args);
     if let Some(scenario) = args.scenario {
         plan.take_scenario(scenario).map_err(LoadError::from)?;
@@ -243,6 +252,17 @@ fn plan(args: &Args) -> Result<LoadPlan, Failure> {
         plan.placement = Placement::on_one_host(server.as_slice(), &ours);
     }
     Ok(plan)
+}
+
+/// The requests of files, where there are any.
+fn mix(args: &Args, target: &Target) -> Result<Option<Mix>, Failure> {
+    if let Some(path) = &args.scenario_file {
+        return Ok(Some(scenario::read(path, target, &args.expect)?));
+    }
+    if args.request_files.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(request_file::read_all(&args.request_files, target.wire, &args.expect)?))
 }
 
 /// Threads and their cores: as asked; else one core each, leaving the first to the system; unpinned where that is not enough.
@@ -277,6 +297,8 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
         ("scenario", args.scenario.is_some()),
         ("sources", !args.sources.is_empty()),
         ("family", args.ipv4 || args.ipv6),
+        ("request_files", !args.request_files.is_empty()),
+        ("scenario_file", args.scenario_file.is_some()),
         ("method", args.method.is_some() || args.scenario.is_some()),
         ("headers", !args.headers.is_empty() || args.scenario.is_some()),
         ("body_bytes", args.body.is_some() || args.body_file.is_some() || args.scenario.is_some()),

@@ -22,11 +22,13 @@ pub use http::Http;
 pub use memo::Memo;
 pub use zap::Zap;
 
-/// What every answer on a connection has in common.
+/// What the answers to a request have in common.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    /// The requests are HEAD requests.
+    /// It is a HEAD request.
     pub is_head: bool,
+    /// Each request is the last one on its connection, whatever its answer says. HTTP only.
+    pub closes: bool,
     /// What every body must be.
     pub body: Option<Bytes>,
     /// Bytes that every reply on the floor wire must have, its length included; 0 on other wires.

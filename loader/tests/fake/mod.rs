@@ -29,8 +29,8 @@ struct Slot {
 }
 
 /// The engine and the world around one shard.
-pub struct Scene<W> {
-    pub shard: LoadShard<W>,
+pub struct Scene<W, const MANY: bool = false> {
+    pub shard: LoadShard<W, MANY>,
     pub shared: Arc<Shared>,
     pub now_ns: u64,
     wishes: Wishes,
@@ -57,6 +57,32 @@ impl<W: Wire> Scene<W> {
         Self::of_several(plan, addresses, 0)
     }
 
+    /// A scene whose connections are all open and whose start has come.
+    pub fn started(plan: LoadPlan) -> Self {
+        Self::begun(plan, 0)
+    }
+
+    /// The same for one shard of several.
+    pub fn started_as(plan: LoadPlan, index: usize) -> Self {
+        Self::begun(plan, index)
+    }
+}
+
+impl<W: Wire> Scene<W, true> {
+    /// As [`Scene::started_as`], for a plan with several requests.
+    pub fn mixed(plan: LoadPlan, index: usize) -> Self {
+        Self::begun(plan, index)
+    }
+}
+
+impl<W: Wire, const MANY: bool> Scene<W, MANY> {
+    fn begun(plan: LoadPlan, index: usize) -> Self {
+        let mut scene = Self::of_several(plan, 1, index);
+        scene.accept_all();
+        scene.start();
+        scene
+    }
+
     fn of_several(plan: LoadPlan, addresses: u16, index: usize) -> Self {
         plan.check().expect("a sound plan");
         let address = |port| Address::Tcp(([127, 0, 0, 1], port).into());
@@ -80,29 +106,13 @@ impl<W: Wire> Scene<W> {
         scene
     }
 
-    /// A scene whose connections are all open and whose start has come.
-    pub fn started(plan: LoadPlan) -> Self {
-        let mut scene = Self::new(plan);
-        scene.accept_all();
-        scene.start();
-        scene
-    }
-
-    /// The same for one shard of several.
-    pub fn started_as(plan: LoadPlan, index: usize) -> Self {
-        let mut scene = Self::of_several(plan, 1, index);
-        scene.accept_all();
-        scene.start();
-        scene
-    }
-
     pub fn start(&mut self) {
         self.shared.gate.start_at(self.now_ns);
         self.tick_at_ns = self.now_ns;
         self.at(self.now_ns);
     }
 
-    fn call<T>(&mut self, with: impl FnOnce(&mut LoadShard<W>, &mut Cx<'_>) -> T) -> T {
+    fn call<T>(&mut self, with: impl FnOnce(&mut LoadShard<W, MANY>, &mut Cx<'_>) -> T) -> T {
         let mut cx = Cx::new(self.now_ns, usize::MAX, &mut self.wishes);
         let result = with(&mut self.shard, &mut cx);
         self.tick_at_ns = self.tick_at_ns.min(std::mem::replace(&mut self.wishes.tick_at_ns, u64::MAX));
@@ -316,6 +326,11 @@ impl<W: Wire> Scene<W> {
 
     pub fn measure(&self) -> &Measure {
         self.shard.measure()
+    }
+
+    /// Outcomes and body bytes of each of several requests.
+    pub fn rows(&self) -> Vec<(Requests, u64)> {
+        self.shard.rows()
     }
 
     /// Measured outcomes so far.

@@ -1,9 +1,10 @@
-//! One line per run with one heading: for spreadsheets and scripts. Units are in the names, times are whole nanoseconds, and what is
+//! One line per run, and one per named request of it, with one heading: for spreadsheets and scripts. Units are in the names, times are whole nanoseconds, and what is
 //! not known is empty.
 
 use crate::latency::Distribution;
 use crate::report::escape;
 use crate::report::rows::{Kind, NamedDocument, Row};
+use crate::request_row::RequestRow;
 use crate::requests::Outcome;
 use crate::run::Run;
 use crate::usage::ServerBlock;
@@ -11,7 +12,7 @@ use crate::usage::ServerBlock;
 type Cell = fn(&Row<'_>) -> String;
 
 /// The columns in order. New ones are added at the end of their group; a script should go by name.
-const COLUMNS: [(&str, Cell); 64] = [
+const COLUMNS: [(&str, Cell); 66] = [
     ("file", |row| escape::csv(row.file)),
     ("schema", |row| {
         match row.kind {
@@ -27,6 +28,8 @@ const COLUMNS: [(&str, Cell); 64] = [
         Kind::Run(_) => String::new(),
         Kind::Point { point, .. } => point.round.to_string(),
     }),
+    ("request", |_| String::new()),
+    ("category", |_| String::new()),
     ("wire", |row| escape::csv(row.wire())),
     ("url", |row| of_run(row, |run| escape::csv(&run.config.url))),
     ("method", |row| of_run(row, |run| escape::csv(&run.config.method))),
@@ -90,7 +93,49 @@ const COLUMNS: [(&str, Cell); 64] = [
     ("error_sample", |row| of_run(row, |run| escape::csv(&error_sample(run)))),
 ];
 
-/// The runs of all documents, in the order given, below one heading. Lines end in a newline.
+/// Columns that are known of each of several requests by itself; `request` and `category` are, besides.
+const OF_REQUESTS: [&str; 37] = [
+    "file",
+    "schema",
+    "run_id",
+    "started_at",
+    "wire",
+    "url",
+    "method",
+    "mode",
+    "placement",
+    "loader_engine",
+    "connections",
+    "threads",
+    "pipeline",
+    "elapsed_ns",
+    "sent",
+    "ok",
+    "failed",
+    "bad_status",
+    "bad_body",
+    "reset",
+    "timeout",
+    "protocol",
+    "unfinished",
+    "sent_per_s",
+    "done_per_s",
+    "ok_per_s",
+    "body_received_bytes",
+    "latency_min_ns",
+    "latency_mean_ns",
+    "latency_stddev_ns",
+    "latency_p50_ns",
+    "latency_p90_ns",
+    "latency_p95_ns",
+    "latency_p99_ns",
+    "latency_p99_9_ns",
+    "latency_p99_99_ns",
+    "latency_max_ns",
+];
+
+/// The runs of all documents, in the order given, below one heading, each followed by a line for each of its named requests. Lines end
+/// in a newline.
 #[must_use]
 pub fn text(documents: &[NamedDocument]) -> String {
     let mut out = COLUMNS.map(|(name, _)| name).join(",");
@@ -98,8 +143,26 @@ pub fn text(documents: &[NamedDocument]) -> String {
     for row in documents.iter().flat_map(NamedDocument::rows) {
         out.push_str(&COLUMNS.map(|(_, cell)| cell(&row)).join(","));
         out.push('\n');
+        for (run, request) in row.run().into_iter().flat_map(|run| run.named_requests.iter().map(move |of| (run, of))) {
+            out.push_str(&request_line(row.file, run, request));
+            out.push('\n');
+        }
     }
     out
+}
+
+/// The line of one of a run's named requests.
+fn request_line(file: &str, run: &Run, request: &RequestRow) -> String {
+    let alone = request.as_run(run);
+    let row = Row { file, kind: Kind::Run(&alone) };
+    COLUMNS
+        .map(|(name, cell)| match name {
+            "request" => escape::csv(&request.name),
+            "category" => request.category.as_deref().map_or_else(String::new, escape::csv),
+            _ if OF_REQUESTS.contains(&name) => cell(&row),
+            _ => String::new(),
+        })
+        .join(",")
 }
 
 fn run<'a>(row: &Row<'a>) -> Option<&'a Run> {

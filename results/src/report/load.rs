@@ -9,6 +9,7 @@ use crate::latency::{Distribution, percentile};
 use crate::limits::LATE_NS;
 use crate::report::escape::visible;
 use crate::report::number::{Unit, or_dash, significant};
+use crate::report::requests;
 use crate::report::table::render;
 use crate::report::wrk;
 use crate::requests::Outcome;
@@ -33,6 +34,7 @@ pub fn text(run: &Run, detail: Detail) -> String {
     out.push('\n');
     latency(&mut out, run, detail);
     answers(&mut out, run);
+    named_requests(&mut out, run);
     failures(&mut out, run);
     costs(&mut out, run);
     verdict(&mut out, run);
@@ -56,6 +58,9 @@ fn heading(out: &mut String, run: &Run) {
     if let Some(floor) = &config.floor {
         let (request, reply) = (floor.request_bytes, floor.reply_bytes);
         line(out, format_args!("floor: no protocol, {request} bytes there and {reply} back"));
+    }
+    if let Some(origin) = named_origin(run) {
+        line(out, format_args!("  {origin}"));
     }
     let pipelined = if config.pipeline > 1 { format!(", pipelined x{}", config.pipeline) } else { String::new() };
     match run.mode {
@@ -91,6 +96,18 @@ fn heading(out: &mut String, run: &Run) {
     if run.traced {
         line(out, format_args!("  traced: every request was logged, which slows the run"));
     }
+}
+
+/// Where the requests came from that are not in the URL; none for a run with one that is.
+pub(crate) fn named_origin(run: &Run) -> Option<String> {
+    let (config, count) = (&run.config, run.named_requests.len());
+    if let Some(path) = &config.scenario_file {
+        return Some(format!("{count} requests of the scenario {}", visible(path)));
+    }
+    if config.request_files.is_empty() {
+        return None;
+    }
+    Some(format!("requests as they stand in {}", visible(&config.request_files.join(", "))))
 }
 
 /// The addresses that the connections go to and come from, as far as the file says.
@@ -198,6 +215,20 @@ fn answers(out: &mut String, run: &Run) {
     let exact: Vec<String> = run.status_codes.iter().map(|(code, count)| format!("{code}: {count}")).collect();
     let classes: Vec<String> = classes.iter().map(|(class, count)| format!("{class}xx: {count}")).collect();
     line(out, format_args!("status codes   {} ({})", exact.join(", "), classes.join(", ")));
+}
+
+/// Where the run had several requests: a line for each and for each category; and what was left out.
+fn named_requests(out: &mut String, run: &Run) {
+    for table in [requests::requests(run), requests::categories(run)].into_iter().flatten() {
+        out.push('\n');
+        out.push_str(&render(&table.heading, &table.rows, table.left));
+    }
+    for sentence in requests::skipped(run) {
+        line(out, format_args!("{sentence}"));
+    }
+    if !run.named_requests.is_empty() {
+        out.push('\n');
+    }
 }
 
 /// Nothing when all is well; else the identity, and each kind with its first message.

@@ -8,7 +8,9 @@ use crate::report::canonical;
 use crate::report::codec;
 use crate::report::escape::markdown as escaped;
 use crate::report::heading::heading;
+use crate::report::load::named_origin;
 use crate::report::number::{Unit, significant};
+use crate::report::requests;
 use crate::report::rows::NamedDocument;
 use crate::report::sweep::{best_line, interval, names, verdict};
 use crate::report::wrk;
@@ -40,10 +42,12 @@ fn of_run(run: &Run) -> String {
         Mode::OpenLoop => format!("open loop: {} requests/s asked", run.config.rate_per_s.unwrap_or(0)),
     };
     let target = [run.config.method.as_str(), run.config.url.as_str()].join(" ");
-    let mut out = paragraph(&[
+    let mut lines = vec![
         first_line("load", &run.started_at, &run.environment),
         format!("{}; {loop_line}; engine {}", escaped(target.trim()), escaped(&run.config.engine.name)),
-    ]);
+    ];
+    lines.extend(named_origin(run).map(|origin| escaped(&origin)));
+    let mut out = paragraph(&lines);
     out.push_str(&runs_table(&[run]));
     let parts: Vec<(&str, &crate::latency::Distribution)> = [
         ("latency", Some(&run.latency)),
@@ -65,8 +69,14 @@ fn of_run(run: &Run) -> String {
         out.push('\n');
         out.push_str(&table(&heading, &parts.iter().map(row).collect::<Vec<_>>(), 1));
     }
-    let mut items: Vec<String> =
-        run.error_samples.iter().map(|(kind, sample)| format!("{kind}: {}", escaped(sample))).collect();
+    for columns in [requests::requests(run), requests::categories(run)].into_iter().flatten() {
+        let rows: Vec<Vec<String>> =
+            columns.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
+        out.push('\n');
+        out.push_str(&table(&columns.heading, &rows, columns.left));
+    }
+    let mut items: Vec<String> = requests::skipped(run).iter().map(|sentence| escaped(sentence)).collect();
+    items.extend(run.error_samples.iter().map(|(kind, sample)| format!("{kind}: {}", escaped(sample))));
     items.extend(run.validity.iter().map(|doubt| doubt_item(doubt, "")));
     items.extend(run.interrupted.then(|| "**interrupted: this is a partial result**".to_owned()));
     out.push_str(&list(&items));

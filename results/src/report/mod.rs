@@ -15,6 +15,7 @@ pub mod html;
 pub mod load;
 pub mod markdown;
 pub mod number;
+mod requests;
 pub mod rows;
 pub mod sweep;
 pub mod table;
