@@ -67,12 +67,13 @@ pub(crate) struct Lane<W> {
 }
 
 impl<W: Wire> Lane<W> {
-    pub(crate) fn new(depth: usize, address: usize) -> Self {
+    /// For so many requests under way, of which `kinds` are told apart: all or, where there is one request only, none.
+    pub(crate) fn new(depth: usize, kinds: usize, address: usize) -> Self {
         Lane {
             state: State::Resting,
             wire: W::default(),
             sent: VecDeque::with_capacity(depth),
-            kinds: VecDeque::new(),
+            kinds: VecDeque::with_capacity(kinds),
             left: u64::MAX,
             free_since_ns: 0,
             listed: false,
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn back_off_doubles_up_to_its_bound() {
-        let mut lane = Lane::<Http>::new(1, 0);
+        let mut lane = Lane::<Http>::new(1, 0, 0);
         let waits: Vec<u64> = (1..=12)
             .map(|strikes| {
                 lane.strikes = strikes;

@@ -17,7 +17,7 @@ pub const MAX_WEIGHT: u32 = 10_000;
 /// Places of the order in which several requests are sent, two bytes each: the sum of their weights without a common factor.
 pub const MAX_ORDER: usize = 65_536;
 
-/// Bytes of one request file: the largest ZAP frame with its length.
+/// Bytes of one request file, and of one body file: the largest ZAP frame with its length.
 pub const MAX_REQUEST_FILE_BYTES: u64 = codec::limits::MAX_FRAME_BYTES as u64 + 4;
 
 /// Bytes of all requests of a run together.

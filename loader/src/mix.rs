@@ -110,9 +110,9 @@ pub enum MixError {
         sum: u64,
     },
     /// Too much memory.
-    #[error("the requests have {bytes} bytes together: {MAX_MIX_BYTES} is the most")]
+    #[error("the requests have {bytes} bytes or more together: {MAX_MIX_BYTES} is the most")]
     TooLarge {
-        /// Their bytes.
+        /// The bytes of those read so far.
         bytes: u64,
     },
 }
@@ -129,6 +129,31 @@ pub struct Mix {
     pub(crate) order: Arc<[u16]>,
 }
 
+/// What requests come to while they are read, so that too many or too large ones are refused before they fill the memory.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    bytes: u64,
+}
+
+impl Running {
+    /// For so many requests.
+    ///
+    /// # Errors
+    /// [`MixError::TooMany`].
+    pub(crate) fn of(given: usize) -> Result<Self, MixError> {
+        if given > MAX_NAMED_REQUESTS { Err(MixError::TooMany { given }) } else { Ok(Running::default()) }
+    }
+
+    /// Adds one of them.
+    ///
+    /// # Errors
+    /// [`MixError::TooLarge`].
+    pub(crate) fn add(&mut self, bytes: &Bytes) -> Result<(), MixError> {
+        self.bytes += bytes.len() as u64;
+        if self.bytes > MAX_MIX_BYTES { Err(MixError::TooLarge { bytes: self.bytes }) } else { Ok(()) }
+    }
+}
+
 impl Mix {
     /// Checks names, weights and sizes, and makes the order.
     ///
@@ -138,9 +163,8 @@ impl Mix {
         if requests.is_empty() {
             return Err(MixError::Empty);
         }
-        if requests.len() > MAX_NAMED_REQUESTS {
-            return Err(MixError::TooMany { given: requests.len() });
-        }
+        let mut running = Running::of(requests.len())?;
+        requests.iter().try_for_each(|request| running.add(&request.bytes))?;
         let mut names: Vec<&str> = requests.iter().map(|request| request.name.as_str()).collect();
         names.extend(skipped.iter().map(|skipped| skipped.name.as_str()));
         names.sort_unstable();
@@ -149,10 +173,6 @@ impl Mix {
         }
         if let Some(request) = requests.iter().find(|request| !(1..=MAX_WEIGHT).contains(&request.weight)) {
             return Err(MixError::Weight { name: request.name.clone(), weight: request.weight });
-        }
-        let bytes = requests.iter().map(|request| request.bytes.len() as u64).sum();
-        if bytes > MAX_MIX_BYTES {
-            return Err(MixError::TooLarge { bytes });
         }
         let weights: Vec<u32> = requests.iter().map(|request| request.weight).collect();
         let order = turn::order(&weights).ok_or_else(|| MixError::OrderTooLong { sum: turn::reduced_sum(&weights) })?;

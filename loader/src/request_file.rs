@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use bytes::Bytes;
 use thiserror::Error;
 
 use crate::{
     expect::Expect,
     input_file::{self, FileError},
     limits::{MAX_REQUEST_FILE_BYTES, MAX_WEIGHT},
-    mix::{Mix, MixError, MixSource, NamedRequest},
+    mix::{Mix, MixError, MixSource, NamedRequest, Running},
     raw::{self, RawError},
     target::WireName,
 };
@@ -61,9 +62,11 @@ fn split(given: &str) -> Result<(&str, u32), RequestFileError> {
 /// # Errors
 /// [`RequestFileError`], naming the file.
 pub fn read_all(given: &[String], wire: WireName, expect: &Expect) -> Result<Mix, RequestFileError> {
-    let read_one = |given: &String| {
+    let mut running = Running::of(given.len())?;
+    let mut read_one = |given: &String| {
         let (path, weight) = split(given)?;
-        let bytes = input_file::read(Path::new(path), MAX_REQUEST_FILE_BYTES)?;
+        let bytes = Bytes::from(input_file::read(Path::new(path), MAX_REQUEST_FILE_BYTES)?);
+        running.add(&bytes)?;
         let raw = raw::check(wire, &bytes).map_err(|source| RequestFileError::Raw {
             path: path.into(),
             wire: wire.word(),
@@ -75,13 +78,13 @@ pub fn read_all(given: &[String], wire: WireName, expect: &Expect) -> Result<Mix
             weight,
             method: raw.method,
             target: raw.target,
-            bytes: bytes.into(),
+            bytes,
             is_head: raw.is_head,
             closes: raw.closes,
             expect: expect.clone(),
         })
     };
-    let requests = given.iter().map(read_one).collect::<Result<Vec<_>, RequestFileError>>()?;
+    let requests = given.iter().map(&mut read_one).collect::<Result<Vec<_>, RequestFileError>>()?;
     Ok(Mix::new(MixSource::Files(given.to_vec()), requests, Vec::new())?)
 }
 
@@ -133,6 +136,9 @@ mod tests {
         assert!(error.contains("two requests are called"), "{error}");
         let error = read_all(&[head], WireName::Zap, &expect).expect_err("another wire").to_string();
         assert!(error.contains("is not one zap request"), "{error}");
+        let many = vec![broken.clone(); 129];
+        let error = read_all(&many, WireName::Http, &expect).expect_err("too many").to_string();
+        assert!(error.contains("129 requests are too many"), "{error}");
         std::fs::remove_dir_all(&folder).expect("removed");
         let error = read_all(&[broken], WireName::Http, &expect).expect_err("gone").to_string();
         assert!(error.contains("cannot read"), "{error}");

@@ -28,8 +28,8 @@ use thiserror::Error;
 use crate::{
     expect::{Expect, ExpectError},
     input_file::{self, FileError},
-    limits::{MAX_MIX_BYTES, MAX_NAME_CHARS, MAX_SCENARIO_BYTES},
-    mix::{Mix, MixError, MixSource, NamedRequest, Skipped},
+    limits::{MAX_NAME_CHARS, MAX_REQUEST_FILE_BYTES, MAX_SCENARIO_BYTES},
+    mix::{Mix, MixError, MixSource, NamedRequest, Running, Skipped},
     request::{self, Request, RequestError},
     target::{Target, WireName},
     value::{self, ValueError},
@@ -188,7 +188,7 @@ impl Surroundings for Live<'_> {
     }
 
     fn body(&self, path: &Path) -> Result<Vec<u8>, FileError> {
-        input_file::read(&self.folder.join(path), MAX_MIX_BYTES)
+        input_file::read(&self.folder.join(path), MAX_REQUEST_FILE_BYTES)
     }
 }
 
@@ -220,11 +220,16 @@ pub fn parse(
         .map_err(|error| ScenarioError::Toml { path: path.into(), message: error.to_string().trim_end().to_owned() })?;
     let common = document.headers.iter().map(|text| value::header(text)).collect::<Result<Vec<_>, _>>();
     let common = common.map_err(|source| ScenarioError::CommonHeader { path: path.into(), source })?;
+    let not_together = |source| ScenarioError::Mix { path: path.into(), source };
+    let mut running = Running::of(document.requests.len()).map_err(not_together)?;
     let (mut requests, mut skipped) = (Vec::new(), Vec::new());
     for entry in &document.requests {
         let failed = |source| ScenarioError::Request { path: path.into(), name: entry.name.clone(), source };
         match entry.make(&common, target, expect, around).map_err(failed)? {
-            Made::Request(request) => requests.push(*request),
+            Made::Request(request) => {
+                running.add(&request.bytes).map_err(not_together)?;
+                requests.push(*request);
+            }
             Made::Skipped(left_out) => skipped.push(left_out),
         }
     }
@@ -234,8 +239,7 @@ pub fn parse(
         variables.dedup();
         return Err(ScenarioError::AllSkipped { path: path.into(), variables: variables.join(" or ") });
     }
-    let mix = Mix::new(MixSource::Scenario(path.into()), requests, skipped);
-    mix.map_err(|source| ScenarioError::Mix { path: path.into(), source })
+    Mix::new(MixSource::Scenario(path.into()), requests, skipped).map_err(not_together)
 }
 
 /// What becomes of an entry.

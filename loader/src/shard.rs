@@ -76,8 +76,9 @@ impl<W: Wire, const MANY: bool> LoadShard<W, MANY> {
             measure.pace();
         }
         let first = share.first_connection as usize;
+        let kinds = if MANY { depth } else { 0 };
         Self {
-            lanes: (0..lanes).map(|lane| Lane::new(depth, (first + lane) % addresses)).collect(),
+            lanes: (0..lanes).map(|lane| Lane::new(depth, kinds, (first + lane) % addresses)).collect(),
             lane_of: Vec::with_capacity(2 * lanes),
             measure,
             memo: Memo::default(),
