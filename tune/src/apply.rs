@@ -12,7 +12,7 @@ use crate::host::{Host, SettingError};
 use crate::journal::{Entry, Journal, JournalError, JournalState, Journals, SCHEMA, Saved, StepState};
 use crate::plan::{Note, Plan, Request, Step};
 use crate::restore::{Back, back_one};
-use crate::rules::{RuleError, plan};
+use crate::rules::{RuleError, plan, plan_rest};
 use crate::setting::Setting;
 
 /// Why nothing is applied any more.
@@ -67,7 +67,7 @@ fn undone(left: &[Note], path: &std::path::Path) -> String {
 pub struct Applied {
     /// The journal, unless there was nothing to do.
     pub journal: Option<Journal>,
-    /// The plan as it was in the end.
+    /// The plan; of a device that was reset, that of what was left then.
     pub plan: Plan,
 }
 
@@ -104,14 +104,20 @@ pub fn apply(
         work.journal.saved = saved(&facts, &resets);
         work.part(&resets, &facts)?;
         facts = host.facts();
-        planned = match plan(&facts, request) {
-            Ok(planned) => planned,
+        planned = match plan_rest(&facts, request) {
+            Ok(rest) => {
+                let said = |note: &Note| rest.unsupported.iter().any(|known| known.what == note.what);
+                let more: Vec<Note> = planned.unsupported.iter().filter(|note| !said(note)).cloned().collect();
+                Plan { unsupported: [rest.unsupported.clone(), more].concat(), ..rest }
+            }
             Err(error) => return Err(work.fail("planning after the device was reset", error.to_string())),
         };
     }
     let rest = planned.rest();
     work.part(&rest, &facts)?;
-    work.journal.state = JournalState::Applied;
+    // Where every step was optional and refused, there is nothing to restore.
+    let any = work.journal.entries.iter().any(|entry| entry.state == StepState::Applied);
+    work.journal.state = if any { JournalState::Applied } else { JournalState::Restored };
     journals.write(&work.journal)?;
     journals.prune();
     Ok(Applied { journal: Some(work.journal), plan: planned })

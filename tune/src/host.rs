@@ -155,3 +155,9 @@ fn explain(error: NetlinkError) -> SettingError {
         other => SettingError::Refused(other.to_string()),
     }
 }
+
+/// Whether this process may set what only root may.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

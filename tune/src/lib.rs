@@ -5,11 +5,13 @@
 pub mod apply;
 pub mod cpu_set;
 pub mod facts;
+pub mod findings;
 pub mod host;
 pub mod journal;
 pub mod limits;
 pub mod netlink;
 pub mod plan;
+pub mod render;
 pub mod restore;
 pub mod roots;
 pub mod rules;

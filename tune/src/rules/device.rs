@@ -34,7 +34,7 @@ pub(super) fn tx_queues(draft: &Draft<'_>, nic: &Nic) -> u32 {
 /// As many queues as there are workers, where the device lets itself be told; as many as were asked for on any other.
 fn wanted_queues(draft: &Draft<'_>, nic: &Nic) -> Option<u32> {
     let request = draft.request;
-    if request.without.contains(&crate::plan::Area::Device) {
+    if draft.as_is || request.without.contains(&crate::plan::Area::Device) {
         return None;
     }
     let combined = nic.device.as_ref().and_then(|device| device.combined).map_or(0, |combined| combined.max);

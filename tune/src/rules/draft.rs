@@ -8,6 +8,8 @@ use crate::setting::Setting;
 pub(super) struct Draft<'a> {
     pub(super) facts: &'a Facts,
     pub(super) request: &'a Request,
+    /// Whether queues are taken as they are.
+    pub(super) as_is: bool,
     steps: Vec<Step>,
     settled: Vec<Settled>,
     unsupported: Vec<Note>,
@@ -33,8 +35,16 @@ pub(super) const NET_SYSCTL: &str = "kernel: admin-guide/sysctl/net.rst";
 pub(super) const SEED: &str = "seed script";
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(facts: &'a Facts, request: &'a Request) -> Self {
-        Self { facts, request, steps: Vec::new(), settled: Vec::new(), unsupported: Vec::new(), advice: Vec::new() }
+    pub(super) fn new(facts: &'a Facts, request: &'a Request, as_is: bool) -> Self {
+        Self {
+            facts,
+            request,
+            as_is,
+            steps: Vec::new(),
+            settled: Vec::new(),
+            unsupported: Vec::new(),
+            advice: Vec::new(),
+        }
     }
 
     /// A value is wanted. Where it is there already, that is said; where the setting does not exist, that is too.

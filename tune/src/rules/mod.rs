@@ -73,12 +73,24 @@ pub enum RuleError {
 /// # Errors
 /// [`RuleError`]: the request does not fit this host.
 pub fn plan(facts: &Facts, request: &Request) -> Result<Plan, RuleError> {
+    make(facts, request, false)
+}
+
+/// Makes the plan of what is left once devices were reset: for the queues that there are now, whatever was wanted.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_rest(facts: &Facts, request: &Request) -> Result<Plan, RuleError> {
+    make(facts, request, true)
+}
+
+fn make(facts: &Facts, request: &Request, as_is: bool) -> Result<Plan, RuleError> {
     check(facts, request)?;
     let nics = carriers(facts, request);
-    let mut draft = Draft::new(facts, request);
+    let mut draft = Draft::new(facts, request, as_is);
     let wants = |area| !request.without.contains(&area);
     if wants(Area::Device) {
-        nics.iter().for_each(|nic| device::resets(&mut draft, nic));
+        nics.iter().filter(|_| !as_is).for_each(|nic| device::resets(&mut draft, nic));
         if let Some(nic) = &request.nic {
             device::mtu(&mut draft, nic);
         }
