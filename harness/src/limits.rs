@@ -56,3 +56,12 @@ pub const YARDSTICK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Most rounds of a gate.
 pub const MAX_GATE_ROUNDS: u32 = 100;
+
+/// Most processes below one that are looked at: a server with more workers than a large host has cores is none that is compared.
+pub const MAX_FAMILY: usize = 4096;
+
+/// Most servers and loaders of a comparison, the bases' repetitions included.
+pub const MAX_CONTENDERS: usize = 128;
+
+/// Most bytes of a list of peers: some hundred entries.
+pub const MAX_PEERS_BYTES: u64 = 1 << 20;

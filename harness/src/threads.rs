@@ -34,6 +34,12 @@ impl ThreadStates {
         states
     }
 
+    /// Takes in the threads of another process.
+    pub fn extend(&mut self, other: Self) {
+        self.pinned.extend(other.pinned);
+        self.switches.extend(other.switches);
+    }
+
     /// Context switches between two samples; `None` where the kernel does not count them. Threads that began in between count from zero.
     #[must_use]
     pub fn switches_since(&self, start: &Self) -> Option<ContextSwitches> {

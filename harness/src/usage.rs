@@ -1,4 +1,4 @@
-//! What a process and its cores cost over a window: CPU time, busy cores, memory, context switches, and what quotas took. Samples `/proc` twice and subtracts.
+//! What a process, with those it started, and its cores cost over a window: CPU time, busy cores, memory, context switches, and what quotas took. Samples `/proc` twice and subtracts.
 //!
 //! Thread times are what the scheduler charged; the busy share of a core is whatever ran there, interrupts included. Waiting for I/O is
 //! never busy: an idle ring is accounted as such.
@@ -13,6 +13,7 @@ use procfs::process::{Schedstat, Stat};
 use procfs::{FromRead as _, ProcError};
 use results::{CoreBusy, ServerBlock, Throttling};
 
+use crate::family;
 use crate::host::HostFiles;
 use crate::threads::ThreadStates;
 use crate::throttling::{self, throttling};
@@ -113,6 +114,14 @@ pub struct Memory {
     pub peak_bytes: u64,
 }
 
+impl Memory {
+    /// Adds that of another process; pages that both have count twice.
+    fn add(&mut self, other: Self) {
+        self.rss_bytes = self.rss_bytes.saturating_add(other.rss_bytes);
+        self.peak_bytes = self.peak_bytes.saturating_add(other.peak_bytes);
+    }
+}
+
 /// One look at a process and some cores.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sample {
@@ -129,16 +138,27 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Looks at process `pid` and at `cores`.
+    /// Looks at process `pid`, the processes it has started and these have, and at `cores`.
     ///
     /// # Errors
     /// [`UsageError`] naming the process, core or file.
     pub fn take(files: &HostFiles, pid: u32, cores: &[u32]) -> Result<Self, UsageError> {
-        let (memory, throttling) = (memory(files, pid)?, throttling(files, pid));
+        let (mut memory, throttling) = (memory(files, pid)?, throttling(files, pid));
+        let family = family::of(files, pid);
+        for child in &family {
+            memory.add(family::memory(files, *child));
+        }
         // Times last and side by side: they are compared with each other.
         let cores = core_ticks(files, cores)?;
-        let threads = thread_times(files, pid, tick_ns())?;
-        let states = ThreadStates::read(files, pid, threads.cpu_ns.keys().copied());
+        let mut threads = thread_times(files, pid, tick_ns())?;
+        let mut states = ThreadStates::read(files, pid, threads.cpu_ns.keys().copied());
+        // One of them may end meanwhile; what it took until then is lost, as with a thread.
+        for (child, times) in
+            family.into_iter().filter_map(|child| Some((child, thread_times(files, child, tick_ns()).ok()?)))
+        {
+            states.extend(ThreadStates::read(files, child, times.cpu_ns.keys().copied()));
+            threads.cpu_ns.extend(times.cpu_ns);
+        }
         Ok(Self { threads, states, throttling, cores, memory })
     }
 

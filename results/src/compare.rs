@@ -169,7 +169,7 @@ pub fn runs(documents: &[Document]) -> Vec<&Run> {
         .flat_map(|document| match document {
             Document::Run(run) => vec![&**run],
             Document::Bench(bench) => bench.rows.iter().map(|row| &row.run).collect(),
-            Document::Sweep(_) | Document::Codec(_) | Document::Canonical(_) => Vec::new(),
+            Document::Sweep(_) | Document::Versus(_) | Document::Codec(_) | Document::Canonical(_) => Vec::new(),
         })
         .collect()
 }

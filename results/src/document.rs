@@ -8,9 +8,10 @@ use crate::codec::{self, Axis};
 use crate::reader::{self, ReadError, Schema};
 use crate::run::{self, Run};
 use crate::sweep::{self, Sweep};
+use crate::versus::{self, Versus};
 
 /// What a reader of any document calls for.
-const KNOWN: &str = "zapring.run, zapring.bench, zapring.sweep, zapring.codec or zapring.canonical";
+const KNOWN: &str = "zapring.run, zapring.bench, zapring.sweep, zapring.versus, zapring.codec or zapring.canonical";
 
 /// One result file of any kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,8 @@ pub enum Document {
     Codec(Box<Axis>),
     /// The canonical codec suite.
     Canonical(Box<Canonical>),
+    /// A comparison with others.
+    Versus(Box<Versus>),
 }
 
 impl Document {
@@ -52,6 +55,8 @@ impl Document {
             reader::parse(bytes, codec::SCHEMA, input).map(|axis| Self::Codec(Box::new(axis)))
         } else if schema == canonical::SCHEMA.name {
             reader::parse(bytes, canonical::SCHEMA, input).map(|suite| Self::Canonical(Box::new(suite)))
+        } else if schema == versus::SCHEMA.name {
+            reader::parse(bytes, versus::SCHEMA, input).map(|versus| Self::Versus(Box::new(versus)))
         } else {
             Err(ReadError::WrongSchema { input: input.to_owned(), found: schema, expected: KNOWN })
         }
@@ -66,6 +71,7 @@ impl Document {
             Self::Sweep(sweep) => (sweep::SCHEMA, sweep.schema_major, sweep.schema_minor),
             Self::Codec(axis) => (codec::SCHEMA, axis.schema_major, axis.schema_minor),
             Self::Canonical(suite) => (canonical::SCHEMA, suite.schema_major, suite.schema_minor),
+            Self::Versus(versus) => (versus::SCHEMA, versus.schema_major, versus.schema_minor),
         };
         let Schema { name, major: known_major, minor: known_minor } = known;
         (major == known_major && minor > known_minor).then(|| {

@@ -43,6 +43,7 @@ pub mod timestamp;
 pub mod usage;
 pub mod validity;
 pub mod verdict;
+pub mod versus;
 pub mod warmup;
 
 pub use address_use::AddressUse;
@@ -74,4 +75,5 @@ pub use sweep::Sweep;
 pub use usage::{ContextSwitches, LoaderBlock, ServerBlock, Throttling};
 pub use validity::{Validity, ValidityCode};
 pub use verdict::{Verdict, VerdictBlock, verdict};
+pub use versus::Versus;
 pub use warmup::Warmup;

@@ -20,14 +20,30 @@ pub(crate) fn census() -> Census {
     Census::new("http", |address| ask(address).map_err(|error| format!("asking {address}/stats: {error}")))
 }
 
-/// Asks twice on one connection: the shard that has answered one more request the second time is the one that got this connection.
-fn ask(address: &str) -> io::Result<ShardCounts> {
+/// How many requests a zapring server has answered on all wires before this one.
+pub(crate) fn answered(address: &str) -> Result<u64, String> {
+    let ask = || -> io::Result<u64> {
+        let (mut stream, host) = connect(address)?;
+        let stats = get_stats(&mut stream, host)?;
+        let wires = ["http_requests", "zap_requests", "floor_requests"];
+        let counts: Option<Vec<u64>> = wires.iter().map(|wire| stats["requests"][wire].as_u64()).collect();
+        Ok(counts.ok_or_else(|| broken("the answer is not what a zapring server counts"))?.iter().sum())
+    };
+    ask().map_err(|error| format!("asking {address}/stats: {error}"))
+}
+
+fn connect(address: &str) -> io::Result<(BufReader<TcpStream>, &str)> {
     let host = address.strip_prefix("http://").unwrap_or(address);
     let socket: SocketAddr = host.parse().map_err(|_| broken("it is no address"))?;
     let stream = TcpStream::connect_timeout(&socket, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut stream = BufReader::new(stream);
+    Ok((BufReader::new(stream), host))
+}
+
+/// Asks twice on one connection: the shard that has answered one more request the second time is the one that got this connection.
+fn ask(address: &str) -> io::Result<ShardCounts> {
+    let (mut stream, host) = connect(address)?;
     let first = get_stats(&mut stream, host)?;
     let second = get_stats(&mut stream, host)?;
     counts(&first, &second).ok_or_else(|| broken("the answer is not what a zapring server counts"))

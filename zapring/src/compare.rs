@@ -59,8 +59,9 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Failure> {
         let document = Document::read(path)?;
         let without_runs = match &document {
             Document::Run(_) | Document::Bench(_) => None,
-            // It is a comparison itself, and keeps no runs.
+            // They are comparisons themselves, and keep no runs.
             Document::Sweep(sweep) => Some(&sweep.schema),
+            Document::Versus(versus) => Some(&versus.schema),
             // Each compares within itself what was interleaved.
             Document::Codec(axis) => Some(&axis.schema),
             Document::Canonical(suite) => Some(&suite.schema),

@@ -2,7 +2,9 @@
 
 use axis::AxisError;
 use engine::{LaunchError, ListenError, OptionError, RingError};
-use harness::{BenchError, CoreListError, DieWithParentError, GateError, HostError, RigError, SweepError, UsageError};
+use harness::{
+    BenchError, CoreListError, DieWithParentError, GateError, HostError, RigError, SweepError, UsageError, VersusError,
+};
 use loader::{LoadError, SourcesError, TargetError, request_file::RequestFileError, scenario::ScenarioError};
 use results::{ExitCode, ReadError, WriteError, histogram::HistogramError};
 use server::StartError;
@@ -33,6 +35,8 @@ pub(crate) enum Failure {
     Sweep(#[from] SweepError),
     #[error(transparent)]
     Axis(#[from] AxisError),
+    #[error(transparent)]
+    Versus(#[from] VersusError),
     #[error(transparent)]
     Output(#[from] WriteError),
     #[error(transparent)]
@@ -79,6 +83,7 @@ impl Failure {
             Failure::Rig(error) => error.exit_code(),
             Failure::Sweep(error) => error.exit_code(),
             Failure::Axis(error) => crate::codec::exit_code(error),
+            Failure::Versus(error) => error.exit_code(),
             Failure::Output(error) => error.exit_code(),
             Failure::Read(error) => error.exit_code(),
             Failure::Histogram(_) => ExitCode::ResultNotRead,

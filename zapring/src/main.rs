@@ -20,6 +20,7 @@ mod side_cores;
 mod signals;
 mod sweep;
 mod value;
+mod versus;
 
 use std::process::ExitCode;
 
@@ -57,6 +58,8 @@ enum Command {
     Sweep(Box<sweep::Args>),
     /// Measure what the wire format itself costs, in process: records against JSON, messages, bytes on the wire
     Codec(codec::Args),
+    /// Compare this server and loader with others, on the same cores in the same minutes
+    Versus(Box<versus::Args>),
     /// Make reports from result files
     Report(report::Args),
     /// Compare two sets of runs: improved, same, regressed, inconclusive or not comparable
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Codec(args) => codec::run(&args),
+        Command::Versus(args) => versus::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Gate(args) => gate::run(&args),

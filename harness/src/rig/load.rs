@@ -70,38 +70,53 @@ impl Rig {
         stop: &AtomicBool,
     ) -> Result<Option<Run>, RigError> {
         let wire = target.wire.as_str();
-        let mut loader = Child::start(&self.load_command(target, server.address(wire), connections, server.pid()))?;
+        let loader = Child::start(&self.load_command(target, server.address(wire), connections, server.pid()))?;
         let given = self.warmup.saturating_add(self.duration).saturating_add(self.load_slack);
-        let deadline = Instant::now() + given;
-        loop {
-            // The loader first: a server that ends right after a finished run did not spoil it.
-            if let Some(status) = loader.poll()? {
-                server_alive(server, wire, connections)?;
-                return finished(&loader, status, wire, connections).map(Some);
-            }
-            server_alive(server, wire, connections)?;
-            if stop.load(Ordering::Relaxed) {
-                loader.stop(STOP_GRACE)?;
-                return Ok(None);
-            }
-            if Instant::now() >= deadline {
-                return Err(hung(&mut loader, given, wire, connections)?);
-            }
-            std::thread::sleep(POLL);
-        }
+        finish(loader, server.child.as_mut(), given, (wire, connections), stop)
     }
 }
 
-fn server_alive(server: &mut Server, wire: &str, connections: u32) -> Result<(), RigError> {
-    // Of one that is not ours only the loader knows how it is.
-    let Some(child) = &mut server.child else { return Ok(()) };
-    match child.poll()? {
+/// Waits for a loader of ours, and looks after the server meanwhile where it is a child of ours as well; `None` when stopped.
+pub(crate) fn finish(
+    mut loader: Child,
+    mut server: Option<&mut Child>,
+    given: Duration,
+    (wire, connections): (&str, u32),
+    stop: &AtomicBool,
+) -> Result<Option<Run>, RigError> {
+    let deadline = Instant::now() + given;
+    // Of a server that is not ours only the loader knows how it is.
+    let mut alive = || server.as_mut().map_or(Ok(()), |server| server_alive(server, wire, connections));
+    loop {
+        // The loader first: a server that ends right after a finished run did not spoil it.
+        if let Some(status) = loader.poll()? {
+            alive()?;
+            return finished(&loader, status, wire, connections).map(Some);
+        }
+        alive()?;
+        if stop.load(Ordering::Relaxed) {
+            loader.stop(STOP_GRACE)?;
+            return Ok(None);
+        }
+        if Instant::now() >= deadline {
+            return Err(hung(&mut loader, given, wire, connections)?);
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Whether the server still runs.
+///
+/// # Errors
+/// [`RigError::ServerDied`].
+pub(crate) fn server_alive(server: &mut Child, wire: &str, connections: u32) -> Result<(), RigError> {
+    match server.poll()? {
         None => Ok(()),
         Some(status) => Err(RigError::ServerDied {
             wire: wire.to_owned(),
             connections,
             status: describe(status),
-            stderr: said(&child.stderr_tail()),
+            stderr: said(&server.stderr_tail()),
         }),
     }
 }

@@ -14,9 +14,10 @@ use std::time::Duration;
 
 pub use census::{Census, ShardCounts, Totals};
 pub use error::RigError;
+pub(crate) use error::said;
 pub use hold::{Held, hold};
-pub(crate) use load::{LoadEnd, Measured};
-pub(crate) use server::Server;
+pub(crate) use load::{LoadEnd, Measured, finish, server_alive};
+pub(crate) use server::{Server, ready};
 
 use crate::child::CommandLine;
 use crate::cores::CoreLayout;
@@ -210,7 +211,7 @@ impl Rig {
 }
 
 /// Whole seconds, else milliseconds, else microseconds: what the loader's command line takes.
-fn time_arg(time: Duration) -> String {
+pub(crate) fn time_arg(time: Duration) -> String {
     let us = time.as_micros();
     match us {
         _ if us.is_multiple_of(1_000_000) => format!("{}s", us / 1_000_000),

@@ -85,7 +85,7 @@ fn not_ready(rig: &Rig, child: &mut Child) -> Result<RigError, RigError> {
 }
 
 /// The addresses of lines `listening SCHEME://ADDRESS`, by scheme, once there is a line `ready`. The first of a scheme counts.
-fn ready(lines: &[String]) -> Option<BTreeMap<String, String>> {
+pub(crate) fn ready(lines: &[String]) -> Option<BTreeMap<String, String>> {
     let end = lines.iter().position(|line| line.trim() == "ready")?;
     let mut addresses = BTreeMap::new();
     for url in lines[..end].iter().filter_map(|line| line.trim().strip_prefix("listening ")) {

@@ -32,7 +32,7 @@ pub fn of(document: &Document) -> Vec<Figure> {
         Document::Run(run) => of_run(run),
         Document::Bench(bench) => of_bench(bench),
         Document::Sweep(sweep) => ratios(sweep).into_iter().collect(),
-        Document::Codec(_) | Document::Canonical(_) => Vec::new(),
+        Document::Versus(_) | Document::Codec(_) | Document::Canonical(_) => Vec::new(),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::report::escape::html as escaped;
 use crate::report::load::{Detail, options};
 use crate::report::number::significant;
 use crate::report::rows::NamedDocument;
-use crate::report::{load, sweep};
+use crate::report::{load, sweep, versus};
 use crate::run::Run;
 use crate::sweep::Sweep;
 use crate::validity::Validity;
@@ -68,6 +68,7 @@ fn section(named: &NamedDocument) -> String {
         Document::Sweep(sweep) => ("sweep", &sweep.started_at, &sweep.environment),
         Document::Codec(axis) => ("codec", &axis.started_at, &axis.environment),
         Document::Canonical(suite) => ("codec, canonical suite", &suite.started_at, &suite.host),
+        Document::Versus(versus) => ("versus", &versus.started_at, &versus.environment),
     };
     let mut out = format!(
         "<section>\n<header><h1>zapring {kind}</h1><p>{} · {}</p></header>\n",
@@ -89,6 +90,7 @@ fn section(named: &NamedDocument) -> String {
         Document::Sweep(document) => sweep::text(document),
         Document::Codec(document) => codec::text(document),
         Document::Canonical(document) => canonical::text(document),
+        Document::Versus(document) => versus::text(document),
     };
     let lines: Vec<String> = text.lines().map(escaped).collect();
     out.push_str(&format!("<h2>In figures</h2>\n<pre>{}</pre>\n</section>\n", lines.join("\n")));
@@ -118,6 +120,10 @@ fn card(document: &Document, environment: &Environment) -> String {
             sweep_facts(sweep),
             sweep.validity.iter().collect(),
         ),
+        Document::Versus(document) => {
+            let [_, setting] = versus::lines_above(document);
+            (vec![setting], Vec::new(), document.validity.iter().collect())
+        }
         Document::Codec(axis) => {
             (codec::summary(axis), vec![("built by", codec::built(&axis.toolchain))], axis.validity.iter().collect())
         }

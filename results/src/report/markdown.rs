@@ -13,10 +13,12 @@ use crate::report::number::{Unit, significant};
 use crate::report::requests;
 use crate::report::rows::NamedDocument;
 use crate::report::sweep::{best_line, interval, names, verdict};
+use crate::report::versus;
 use crate::report::wrk;
 use crate::run::Run;
 use crate::sweep::{Point, Sweep};
 use crate::validity::Validity;
+use crate::versus::Versus;
 
 /// All documents, one section each, ending in a newline.
 #[must_use]
@@ -32,6 +34,7 @@ fn section(named: &NamedDocument) -> String {
         // Their tables are wide and made of words: as they are printed.
         Document::Codec(axis) => format!("```\n{}```\n", codec::text(axis)),
         Document::Canonical(suite) => format!("```\n{}```\n", canonical::text(suite)),
+        Document::Versus(versus) => of_versus(versus),
     };
     format!("## {}\n\n{body}", escaped(&named.name))
 }
@@ -158,6 +161,24 @@ fn of_sweep(sweep: &Sweep) -> String {
     let mut items: Vec<String> = sweep.best.iter().map(|best| escaped(&best_line(sweep, best))).collect();
     items.extend(sweep.validity.iter().map(|doubt| doubt_item(doubt, "")));
     items.extend(sweep.interrupted.then(|| "**interrupted: runs are missing**".to_owned()));
+    out.push_str(&list(&items));
+    out
+}
+
+fn of_versus(versus: &Versus) -> String {
+    let [_, setting] = versus::lines_above(versus);
+    let mut out = paragraph(&[first_line("versus", &versus.started_at, &versus.environment), escaped(&setting)]);
+    for (title, of, note) in versus::tables(versus) {
+        let heading: Vec<String> = of.heading.iter().map(|words| words.replace('\n', " ")).collect();
+        let rows: Vec<Vec<String>> = of.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
+        out.push_str(&format!("\n### {title}\n\n"));
+        out.push_str(&table(&heading, &rows, of.left));
+        out.push_str(&format!("\n{note}\n"));
+    }
+    let mut items: Vec<String> = versus::lines_below(versus).iter().map(|line| escaped(line)).collect();
+    items.extend(versus.validity.iter().map(|doubt| doubt_item(doubt, "")));
+    items.extend(versus.interrupted.then(|| "**interrupted: runs are missing**".to_owned()));
+    out.push('\n');
     out.push_str(&list(&items));
     out
 }

@@ -19,6 +19,7 @@ mod requests;
 pub mod rows;
 pub mod sweep;
 pub mod table;
+pub mod versus;
 pub mod wrk;
 
 use crate::document::Document;
@@ -36,6 +37,7 @@ pub fn text(documents: &[NamedDocument], detail: Detail) -> String {
             Document::Sweep(sweep) => sweep::text(sweep),
             Document::Codec(axis) => codec::text(axis),
             Document::Canonical(suite) => canonical::text(suite),
+            Document::Versus(versus) => versus::text(versus),
         };
         if documents.len() > 1 { format!("{}:\n{text}", escape::visible(&named.name)) } else { text }
     };

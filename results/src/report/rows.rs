@@ -47,7 +47,7 @@ impl NamedDocument {
         let (one, many): (_, &[BenchRow]) = match &self.document {
             Document::Run(run) => (Some(&**run), &[]),
             Document::Bench(bench) => (None, &bench.rows),
-            Document::Sweep(_) | Document::Codec(_) | Document::Canonical(_) => (None, &[]),
+            Document::Sweep(_) | Document::Versus(_) | Document::Codec(_) | Document::Canonical(_) => (None, &[]),
         };
         one.into_iter().chain(many.iter().map(|row| &row.run))
     }
@@ -78,7 +78,7 @@ impl NamedDocument {
                 bench.ratios.clear();
                 !bench.rows.is_empty()
             }
-            Document::Sweep(_) | Document::Codec(_) | Document::Canonical(_) => false,
+            Document::Sweep(_) | Document::Versus(_) | Document::Codec(_) | Document::Canonical(_) => false,
         }
     }
 }
