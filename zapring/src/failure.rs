@@ -9,6 +9,7 @@ use loader::{LoadError, SourcesError, TargetError, request_file::RequestFileErro
 use results::{ExitCode, ReadError, WriteError, histogram::HistogramError};
 use server::StartError;
 use thiserror::Error;
+use tune::{ApplyError, RestoreError, journal::JournalError};
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug, Error)]
@@ -57,6 +58,20 @@ pub(crate) enum Failure {
     Shards { shards: usize, errors: String },
     #[error("cannot read the body from {path}: {source}")]
     Body { path: String, source: std::io::Error },
+    #[error(transparent)]
+    Rule(#[from] tune::RuleError),
+    #[error(transparent)]
+    Apply(#[from] tune::ApplyError),
+    #[error(transparent)]
+    Restore(#[from] tune::RestoreError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(
+        "tune {what} needs root: it writes below /proc/sys and /sys and sets network devices; `zapring tune plan` needs none, and its --script can be read and run by whoever may"
+    )]
+    NeedsRoot { what: &'static str },
+    #[error("there is no route to {peer}")]
+    NoRoute { peer: std::net::IpAddr },
     #[error("{0}")]
     Usage(String),
     #[error("{what}: {source}")]
@@ -87,11 +102,47 @@ impl Failure {
             Failure::Output(error) => error.exit_code(),
             Failure::Read(error) => error.exit_code(),
             Failure::Histogram(_) => ExitCode::ResultNotRead,
+            Failure::Rule(_) => ExitCode::Usage,
+            Failure::Apply(error) => apply_code(error),
+            Failure::Restore(error) => restore_code(error),
+            Failure::Journal(error) => journal_code(error),
+            Failure::NeedsRoot { .. } => ExitCode::Permission,
+            Failure::NoRoute { .. } => ExitCode::Address,
             Failure::Watch { .. } => ExitCode::Usage,
             Failure::Host(_) | Failure::Parent(_) | Failure::Shards { .. } | Failure::System { .. } => {
                 ExitCode::Unexpected
             }
         }
+    }
+}
+
+fn apply_code(error: &ApplyError) -> ExitCode {
+    match error {
+        ApplyError::Rule(_) => ExitCode::Usage,
+        ApplyError::Journal(error) => journal_code(error),
+        ApplyError::Open { .. } => ExitCode::TuneDirty,
+        ApplyError::Failed { left, .. } if left.is_empty() => ExitCode::TuneFailed,
+        ApplyError::Stopped { left, .. } if left.is_empty() => ExitCode::Interrupted,
+        ApplyError::Failed { .. } | ApplyError::Stopped { .. } => ExitCode::TuneDirty,
+    }
+}
+
+fn restore_code(error: &RestoreError) -> ExitCode {
+    match error {
+        RestoreError::Journal(error) => journal_code(error),
+        RestoreError::NotNewest { .. } | RestoreError::Namespace { .. } => ExitCode::Usage,
+    }
+}
+
+fn journal_code(error: &JournalError) -> ExitCode {
+    match error {
+        JournalError::Folder { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            ExitCode::Permission
+        }
+        JournalError::Folder { .. } | JournalError::Write { .. } => ExitCode::ResultNotWritten,
+        JournalError::Read(_) => ExitCode::ResultNotRead,
+        JournalError::Locked { .. } => ExitCode::TuneFailed,
+        JournalError::Unknown { .. } => ExitCode::Usage,
     }
 }
 

@@ -8,6 +8,7 @@ mod bench;
 mod census;
 mod codec;
 mod compare;
+mod doctor;
 mod document;
 mod engine_args;
 mod failure;
@@ -19,6 +20,7 @@ mod serve;
 mod side_cores;
 mod signals;
 mod sweep;
+mod tune;
 mod value;
 mod versus;
 
@@ -44,7 +46,7 @@ struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 ok, 2 usage, 10 requests failed, 11 not trusted, 20 regressed, 21 inconclusive, 22 not comparable,
-30 io_uring unsupported, 31 permission, 32 address, 50 result not written, 51 result not read, 130 interrupted; 1 is a bug.";
+30 io_uring unsupported, 31 permission, 32 address, 40 tune failed, 41 tune dirty, 50 result not written, 51 result not read, 130 interrupted; 1 is a bug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -66,6 +68,10 @@ enum Command {
     Compare(compare::Args),
     /// Hold this build against a baseline: cost, counts per request, memory
     Gate(Box<gate::Args>),
+    /// Tune this host for a run, and undo it: show, plan, apply, restore, status
+    Tune(Box<tune::Args>),
+    /// One page before a run: engines, tuning, cores, and what would hurt
+    Doctor(Box<doctor::Args>),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +86,8 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Gate(args) => gate::run(&args),
+        Command::Tune(args) => tune::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
     };
     match ended {
         Ok(code) => code.into(),
