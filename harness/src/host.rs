@@ -67,6 +67,15 @@ impl HostFiles {
         self.sys_root.join(relative)
     }
 
+    /// Load average over 1, 5 and 15 minutes; `None` where the kernel does not tell.
+    #[must_use]
+    pub fn load_average(&self) -> Option<[f64; 3]> {
+        let text = read(&self.proc_path("loadavg")).ok()?;
+        let fields = text.split_ascii_whitespace();
+        let mut fields = fields.map_while(|field| field.parse().ok().filter(|load: &f64| load.is_finite()));
+        Some([fields.next()?, fields.next()?, fields.next()?])
+    }
+
     /// Cores that are online.
     ///
     /// # Errors

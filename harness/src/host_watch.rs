@@ -1,12 +1,12 @@
-//! What the kernel counted for the whole host over a window: TCP and links. Samples twice and subtracts; what is missing stays null.
+//! What the kernel counted for the whole host over a window: TCP, links and stolen time. Samples twice and subtracts; what is missing stays null.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use results::{HostBlock, LinkUse, TcpCounts};
 
-use crate::host::HostFiles;
-use crate::{links, tcp};
+use crate::host::{HostFiles, read};
+use crate::{links, tcp, usage};
 
 /// A window being watched.
 #[derive(Debug)]
@@ -15,6 +15,7 @@ pub struct HostWatch {
     tcp: TcpCounts,
     /// `None` when nobody asked for links.
     links: Option<BTreeMap<String, LinkUse>>,
+    steal_ns: Option<u64>,
     started: Instant,
 }
 
@@ -29,7 +30,7 @@ impl HostWatch {
     #[must_use]
     pub fn start_at(files: HostFiles, with_links: bool) -> Self {
         let links = with_links.then(|| links::links(&files));
-        Self { tcp: tcp::tcp_counts(&files), links, files, started: Instant::now() }
+        Self { tcp: tcp::tcp_counts(&files), links, steal_ns: steal_ns(&files), files, started: Instant::now() }
     }
 
     /// Ends the window.
@@ -37,8 +38,23 @@ impl HostWatch {
     pub fn stop(self) -> HostBlock {
         let window_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let links = self.links.map(|start| links::since(&start, &links::links(&self.files), window_ns));
-        HostBlock { window_ns, tcp: tcp::since(&self.tcp, &tcp::tcp_counts(&self.files)), links }
+        let steal_ns = self.steal_ns.zip(steal_ns(&self.files)).map(|(start, end)| end.saturating_sub(start));
+        HostBlock {
+            window_ns,
+            tcp: tcp::since(&self.tcp, &tcp::tcp_counts(&self.files)),
+            links,
+            load_average: self.files.load_average(),
+            steal_ns,
+        }
     }
+}
+
+/// What the hypervisor gave to others since the start of the host, all cores together, in steps of the kernel's tick.
+fn steal_ns(files: &HostFiles) -> Option<u64> {
+    // `cpu user nice system idle iowait irq softirq steal ...` (proc(5)).
+    let text = read(&files.proc_path("stat")).ok()?;
+    let ticks = text.lines().find_map(|line| line.strip_prefix("cpu "))?.split_ascii_whitespace().nth(7)?;
+    ticks.parse::<u64>().ok()?.checked_mul(usage::tick_ns())
 }
 
 #[cfg(test)]
@@ -50,6 +66,7 @@ mod tests {
         let watch = HostWatch::start_at(HostFiles::at("/nonexistent", "/nonexistent"), true);
         let block = watch.stop();
         assert_eq!((block.tcp, block.links), (None, Some(vec![])));
+        assert_eq!((block.load_average, block.steal_ns), (None, None));
     }
 
     #[test]
@@ -57,5 +74,6 @@ mod tests {
         let watch = HostWatch::start(false);
         let block = watch.stop();
         assert!(block.tcp.is_some_and(|tcp| tcp.retransmits.is_some()), "{block:?}");
+        assert!(block.load_average.is_some() && block.steal_ns.is_some(), "{block:?}");
     }
 }

@@ -18,6 +18,7 @@ pub mod levels;
 pub mod limits;
 pub mod links;
 mod moment;
+pub mod nic;
 mod order;
 pub mod parent;
 pub mod rig;

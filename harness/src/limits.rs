@@ -45,6 +45,9 @@ pub const MAX_SETTINGS: usize = 64;
 /// Most control groups above a process that are asked for their quota: far more than container runtimes nest.
 pub const MAX_GROUP_DEPTH: usize = 32;
 
+/// Most flaws of the CPU that are recorded: kernels of 2026 know about twenty.
+pub const MAX_FLAWS: usize = 100;
+
 /// Most network interfaces that are watched: a host with more has them for its containers.
 pub const MAX_LINKS: usize = 256;
 

@@ -1,9 +1,10 @@
 //! Where the connections of a run went.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One address of the target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AddressUse {
     /// Address and port, or a unix socket's path.
     pub address: String,

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::ServerCounts;
@@ -16,13 +17,16 @@ use crate::run::Run;
 pub const SCHEMA: Schema = Schema { name: "zapring.baseline", major: 1, minor: 0 };
 
 /// Rounds of a build under one configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Baseline {
     /// `zapring.baseline`.
+    #[schemars(extend("const" = SCHEMA.name))]
     pub schema: String,
     /// Major version.
+    #[schemars(extend("const" = SCHEMA.major))]
     pub schema_major: u32,
     /// Minor version.
+    #[schemars(extend("const" = SCHEMA.minor))]
     pub schema_minor: u32,
     /// Unique per host.
     pub run_id: String,
@@ -39,7 +43,7 @@ pub struct Baseline {
 }
 
 /// How the rounds of a baseline are made.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GateConfig {
     /// Wires, in the order of the first round.
     pub wires: Vec<String>,
@@ -62,7 +66,7 @@ pub struct GateConfig {
 }
 
 /// One round: the yardstick, and a run on every wire.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Round {
     /// CPU time of one plain exchange on the same cores, mean of both ends.
     pub yardstick_ns: u64,
@@ -71,7 +75,7 @@ pub struct Round {
 }
 
 /// What one run said.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GatePoint {
     /// The wire.
     pub wire: String,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Placement;
@@ -19,17 +20,21 @@ use crate::validity::{self, Validity, ValidityCode};
 pub const SCHEMA: Schema = Schema { name: "zapring.bench", major: 1, minor: 2 };
 
 /// A bench.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bench {
     /// `zapring.bench`.
+    #[schemars(extend("const" = SCHEMA.name))]
     pub schema: String,
     /// Major version.
+    #[schemars(extend("const" = SCHEMA.major))]
     pub schema_major: u32,
     /// Minor version.
+    #[schemars(extend("const" = SCHEMA.minor))]
     pub schema_minor: u32,
     /// Unique per host.
     pub run_id: String,
     /// Start of the bench, RFC 3339 in UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
     /// Stopped by the user or by a failure: rows are missing.
     pub interrupted: bool,
@@ -55,7 +60,7 @@ pub struct Bench {
 }
 
 /// One run of a bench.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchRow {
     /// Wire name, as in the target's scheme.
     pub wire: String,
@@ -72,7 +77,7 @@ pub struct BenchRow {
 }
 
 /// One wire divided by another at one level. Null where either figure is missing or zero.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
     /// The scenario; null for a request of the user's own. Since version 1.2.
     #[serde(default)]

@@ -1,9 +1,10 @@
 //! Bytes moved during the measured part.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Bytes on the wire as the loader saw them: what it handed to and took from its sockets (heads, framing and bodies, not TCP or IP).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Bytes {
     /// Bytes sent.
     pub sent: u64,

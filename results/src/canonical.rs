@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::Toolchain;
@@ -15,13 +16,16 @@ use crate::validity::{self, Validity};
 pub const SCHEMA: Schema = Schema { name: "zapring.canonical", major: 1, minor: 0 };
 
 /// One round of the suite.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Canonical {
     /// `zapring.canonical`.
+    #[schemars(extend("const" = SCHEMA.name))]
     pub schema: String,
     /// Major version.
+    #[schemars(extend("const" = SCHEMA.major))]
     pub schema_major: u32,
     /// Minor version.
+    #[schemars(extend("const" = SCHEMA.minor))]
     pub schema_minor: u32,
     /// The major version again, under the name that other implementations of the suite give it.
     pub schema_version: u32,
@@ -48,7 +52,7 @@ pub struct Canonical {
 }
 
 /// How often each case is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Iterations {
     /// Parking lots of up to 199 cars.
     pub carsales: u64,
@@ -59,7 +63,7 @@ pub struct Iterations {
 }
 
 /// One measurement. Every iteration made a request of its own, read it, answered it, and checked the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CanonicalRun {
     /// `carsales`, `catrank` or `eval`.
     pub case: String,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -14,7 +15,7 @@ use crate::validity::{self, Validity};
 pub const SCHEMA: Schema = Schema { name: "zapring.codec", major: 1, minor: 0 };
 
 /// What a program was built by and for.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Toolchain {
     /// `rustc --version`.
     pub rustc: String,
@@ -29,13 +30,16 @@ pub struct Toolchain {
 }
 
 /// The axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// `zapring.codec`.
+    #[schemars(extend("const" = SCHEMA.name))]
     pub schema: String,
     /// Major version.
+    #[schemars(extend("const" = SCHEMA.major))]
     pub schema_major: u32,
     /// Minor version.
+    #[schemars(extend("const" = SCHEMA.minor))]
     pub schema_minor: u32,
     /// Unique per host.
     pub run_id: String,
@@ -60,7 +64,7 @@ pub struct Axis {
 }
 
 /// One operation of one codec.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AxisCase {
     /// The message or pair of messages, as in `rpc` or `echo-tiny request`.
     pub message: String,
@@ -83,7 +87,7 @@ pub struct AxisCase {
 }
 
 /// One scenario on one wire, in bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WireBytes {
     /// The scenario.
     pub scenario: String,

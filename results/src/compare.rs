@@ -3,7 +3,7 @@
 //! A pure function of the files: the chance in the bootstrap has a fixed seed, so that the same files give the same words.
 //!
 //! Per figure, the ratio of the two sides and its 95 % interval from [`crate::limits::RESAMPLES`] resamples. Where the runs were made in turns, one of each
-//! side after the other, they are compared pair by pair and whole pairs are resampled: what drifts on the host cancels. Else it is the ratio of the
+//! side after the other and [`MIN_PAIRS`] times, they are compared pair by pair and whole pairs are resampled: what drifts on the host cancels. Else it is the ratio of the
 //! means, and both sides are resampled. The tails cut off are those of Hesterberg's expanded percentile interval ("What Teachers Should Know About the Bootstrap", 2015, section 4.3), since
 //! the plain one is too narrow for five runs.
 
@@ -12,7 +12,7 @@ use crate::config::Mode;
 use crate::document::Document;
 use crate::exit_code::ExitCode;
 use crate::likeness::{Difference, differences};
-use crate::limits::MIN_RUNS;
+use crate::limits::{MIN_PAIRS, MIN_RUNS};
 use crate::report::rows::level_name;
 use crate::run::Run;
 use crate::validity::ValidityCode;
@@ -286,7 +286,7 @@ fn not_interleaved(base: &[&Run], new: &[&Run], notes: &mut Vec<String>) {
     }
 }
 
-/// The runs in pairs, one of each side, when that is how they were made: in the order of their starts, each two hold one of each.
+/// The runs in pairs, one of each side, when that is how they were made and there are [`MIN_PAIRS`]: in the order of their starts, each two hold one of each.
 fn in_turns<'a>(base: &[&'a Run], new: &[&'a Run]) -> Option<Vec<(&'a Run, &'a Run)>> {
     let mut all: Vec<(&Run, bool)> =
         base.iter().map(|run| (*run, false)).chain(new.iter().map(|run| (*run, true))).collect();
@@ -295,7 +295,8 @@ fn in_turns<'a>(base: &[&'a Run], new: &[&'a Run]) -> Option<Vec<(&'a Run, &'a R
         [(base, false), (new, true)] | [(new, true), (base, false)] => Some((*base, *new)),
         _ => None,
     };
-    all.chunks(2).map(pair).collect()
+    let pairs: Vec<_> = all.chunks(2).map(pair).collect::<Option<_>>()?;
+    (pairs.len() >= MIN_PAIRS).then_some(pairs)
 }
 
 fn compared(figure: Figure, base: &[&Run], new: &[&Run], threshold: f64, notes: &mut Vec<String>) -> Option<Compared> {

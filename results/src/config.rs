@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How requests are released.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Each connection sends its next request when an answer frees it: a throughput test.
@@ -16,7 +17,7 @@ pub enum Mode {
 }
 
 /// Where server and loader ran with respect to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
     /// On one host, on cores of their own.
@@ -60,7 +61,7 @@ impl Placement {
 }
 
 /// Where a value of [`Config`] came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Given on the command line.
@@ -72,7 +73,7 @@ pub enum Origin {
 }
 
 /// One request header as given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// Name, as spelled by the user.
     pub name: String,
@@ -81,7 +82,7 @@ pub struct Header {
 }
 
 /// The engine that moved the loader's bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct EngineConfig {
     /// `monoio`, `uring`, `epoll` or another engine's name.
     pub name: String,
@@ -97,7 +98,7 @@ pub struct EngineConfig {
 }
 
 /// What goes over the floor wire, in bytes of whole frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FloorConfig {
     /// Bytes of each request.
     pub request_bytes: u64,
@@ -106,7 +107,7 @@ pub struct FloorConfig {
 }
 
 /// Every resolved value of a load run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Config {
     /// The target, as given.
     pub url: String,

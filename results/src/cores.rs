@@ -1,10 +1,11 @@
 //! Per-core figures: how busy a core was, and what the loader's shard on it did.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How long one core was busy in a window. Busy is user, nice, system, irq and softirq time: waiting for I/O and stolen time are not
 /// (an idle ring counts as waiting for I/O).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CoreBusy {
     /// CPU number.
     pub core: u32,
@@ -41,7 +42,7 @@ pub fn busiest_share(cores: &[CoreBusy]) -> Option<f64> {
 }
 
 /// What one loader shard did on its core.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CoreRow {
     /// CPU number; null when the shard was not pinned.
     pub core: Option<u32>,

@@ -1,9 +1,10 @@
 //! What a server counted of itself while one run was made: counts do not move with the noise of a host.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Differences over one run, warm-up and end included, and with the few requests that asked for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ServerCounts {
     /// Requests on every wire.
     pub requests: u64,

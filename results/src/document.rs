@@ -30,6 +30,30 @@ pub enum Document {
     Versus(Box<Versus>),
 }
 
+impl From<Run> for Document {
+    fn from(run: Run) -> Self {
+        Self::Run(Box::new(run))
+    }
+}
+
+impl From<Bench> for Document {
+    fn from(bench: Bench) -> Self {
+        Self::Bench(Box::new(bench))
+    }
+}
+
+impl From<Versus> for Document {
+    fn from(versus: Versus) -> Self {
+        Self::Versus(Box::new(versus))
+    }
+}
+
+impl From<Sweep> for Document {
+    fn from(sweep: Sweep) -> Self {
+        Self::Sweep(Box::new(sweep))
+    }
+}
+
 impl Document {
     /// Reads a result file of any kind.
     ///
@@ -46,17 +70,17 @@ impl Document {
     pub fn parse(bytes: &[u8], input: &str) -> Result<Self, ReadError> {
         let schema = reader::schema_of(bytes, input)?;
         if schema == run::SCHEMA.name {
-            reader::parse(bytes, run::SCHEMA, input).map(|run| Self::Run(Box::new(run)))
+            reader::parse(bytes, run::SCHEMA, input).map(Run::into)
         } else if schema == bench::SCHEMA.name {
-            reader::parse(bytes, bench::SCHEMA, input).map(|bench| Self::Bench(Box::new(bench)))
+            reader::parse(bytes, bench::SCHEMA, input).map(Bench::into)
         } else if schema == sweep::SCHEMA.name {
-            reader::parse(bytes, sweep::SCHEMA, input).map(|sweep| Self::Sweep(Box::new(sweep)))
+            reader::parse(bytes, sweep::SCHEMA, input).map(Sweep::into)
         } else if schema == codec::SCHEMA.name {
             reader::parse(bytes, codec::SCHEMA, input).map(|axis| Self::Codec(Box::new(axis)))
         } else if schema == canonical::SCHEMA.name {
             reader::parse(bytes, canonical::SCHEMA, input).map(|suite| Self::Canonical(Box::new(suite)))
         } else if schema == versus::SCHEMA.name {
-            reader::parse(bytes, versus::SCHEMA, input).map(|versus| Self::Versus(Box::new(versus)))
+            reader::parse(bytes, versus::SCHEMA, input).map(Versus::into)
         } else {
             Err(ReadError::WrongSchema { input: input.to_owned(), found: schema, expected: KNOWN })
         }

@@ -1,5 +1,6 @@
 //! The figures a verdict is made from: shares of the measured window, drawn from a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Mode;
@@ -9,7 +10,7 @@ use crate::run::Run;
 use crate::usage::{ContextSwitches, Throttling};
 
 /// Who is pinned to a core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pinned {
     /// Server shards.
@@ -35,7 +36,7 @@ impl Pinned {
 }
 
 /// One pinned core, in shares of the window, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreFigures {
     /// CPU number.
     pub core: u32,
@@ -55,7 +56,7 @@ pub struct CoreFigures {
 }
 
 /// The fullest link of the host.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkFigures {
     /// Interface.
     pub name: String,
@@ -64,7 +65,7 @@ pub struct LinkFigures {
 }
 
 /// What is known of a run's limits. Null is what nobody could see.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
     /// Length of the window.
     pub window_ns: u64,

@@ -1,5 +1,6 @@
 //! What the kernel counted for the whole host while a run was measured: TCP, and the links a run may have used.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Ethernet bytes of a frame that interface counters leave out: preamble 8, check sequence 4, gap 12 (IEEE 802.3).
@@ -7,7 +8,7 @@ const UNCOUNTED_FRAME_BYTES: u64 = 24;
 
 /// Differences of the host's counters over the measured window. They belong to every process of the network namespace, not to the run
 /// alone.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HostBlock {
     /// Length of the window.
     pub window_ns: u64,
@@ -15,10 +16,16 @@ pub struct HostBlock {
     pub tcp: Option<TcpCounts>,
     /// Interfaces that carried something, but for loopback. Null for a target on loopback or a unix socket.
     pub links: Option<Vec<LinkUse>>,
+    /// Load average over 1, 5 and 15 minutes at the end of the window. Since version 1.2, as the next.
+    #[serde(default)]
+    pub load_average: Option<[f64; 3]>,
+    /// Time the hypervisor gave to others, all cores of the host together; null where the kernel does not tell.
+    #[serde(default)]
+    pub steal_ns: Option<u64>,
 }
 
 /// TCP's counters (`/proc/net/snmp` and `/proc/net/netstat`), as differences. Null where this kernel does not have one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TcpCounts {
     /// Segments sent, without those sent again (`OutSegs`).
     pub segments_sent: Option<u64>,
@@ -31,7 +38,7 @@ pub struct TcpCounts {
 }
 
 /// One interface over the window.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LinkUse {
     /// Its name, as in `eth0`.
     pub name: String,

@@ -1,12 +1,13 @@
 //! One latency distribution as the run file keeps it: headline figures, and the histogram they came from.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{Histogram, HistogramError};
 use crate::limits::MIN_SAMPLES_ABOVE;
 
 /// Figures of one distribution. Null where there is no sample; a percentile is also null with fewer than ten samples above it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// Samples.
     pub count: u64,
@@ -31,6 +32,7 @@ pub struct Distribution {
     /// Largest.
     pub max_ns: Option<u64>,
     /// The whole distribution: HdrHistogram V2 (compressed), base64. Null without samples.
+    #[schemars(extend("contentEncoding" = "base64"))]
     pub histogram_v2: Option<String>,
 }
 

@@ -5,7 +5,7 @@
 
 use crate::config::Mode;
 use crate::cores::{CoreBusy, ranges};
-use crate::environment::Environment;
+use crate::environment::{Environment, Nic};
 use crate::report::number::significant;
 use crate::report::wrk::format_time_us;
 use crate::run::Run;
@@ -24,7 +24,7 @@ pub struct Difference {
 type Fact = fn(&Run) -> String;
 
 /// Facts of the configuration and of the environment, by name.
-pub const FACTS: [(&str, Fact); 39] = [
+pub const FACTS: [(&str, Fact); 43] = [
     ("wire", |run| run.config.wire.clone()),
     ("target", |run| target(&run.config.url)),
     ("mode", |run| match run.mode {
@@ -76,6 +76,10 @@ pub const FACTS: [(&str, Fact); 39] = [
     ("cpus_allowed", |run| ranges(&run.environment.cpus_allowed)),
     ("memory", |run| memory(&run.environment)),
     ("governor", |run| known(run.environment.governor.as_deref())),
+    ("turbo", |run| run.environment.turbo.map_or_else(|| "unknown".to_owned(), |turbo| turbo.to_string())),
+    ("clock_source", |run| known(run.environment.clock_source.as_deref())),
+    ("mitigations", |run| mitigations(&run.environment)),
+    ("nic", |run| run.environment.nic.as_ref().map_or_else(none, nic)),
     ("smt", |run| run.environment.smt_active.map_or_else(|| "unknown".to_owned(), |smt| smt.to_string())),
 ];
 
@@ -90,12 +94,26 @@ pub fn differences(base: &[&Run], new: &[&Run]) -> Vec<Difference> {
     FACTS.into_iter().filter_map(differing).collect()
 }
 
+/// Facts that files did not have from the beginning, with the minor version that brought them.
+const SINCE: [(&str, u32); 11] = [
+    ("drain", 1),
+    ("engine_features", 1),
+    ("engine_options", 1),
+    ("floor", 1),
+    ("sources", 2),
+    ("family", 2),
+    ("named_requests", 2),
+    ("turbo", 2),
+    ("clock_source", 2),
+    ("mitigations", 2),
+    ("nic", 2),
+];
+
 /// What the runs say, each once. A file older than a fact says nothing about it.
 fn words(runs: &[&Run], key: &str, fact: Fact) -> Vec<String> {
     let mut words = Vec::new();
-    let since_1_1 =
-        ["drain", "sources", "family", "named_requests", "engine_features", "engine_options", "floor"].contains(&key);
-    for run in runs.iter().filter(|run| !since_1_1 || (run.schema_major, run.schema_minor) >= (1, 1)) {
+    let minor = SINCE.iter().find(|(of, _)| *of == key).map_or(0, |(_, minor)| *minor);
+    for run in runs.iter().filter(|run| (run.schema_major, run.schema_minor) >= (1, minor)) {
         let word = fact(run);
         if !words.contains(&word) {
             words.push(word);
@@ -137,6 +155,18 @@ fn maybe(figure: Option<u64>) -> String {
 
 fn known(word: Option<&str>) -> String {
     word.unwrap_or("unknown").to_owned()
+}
+
+/// What the CPU is affected by, and what is done about it.
+fn mitigations(environment: &Environment) -> String {
+    let affected = environment.mitigations.iter().filter(|(_, state)| *state != "Not affected");
+    affected.map(|(flaw, state)| format!("{flaw} {state}")).collect::<Vec<_>>().join("; ")
+}
+
+fn nic(nic: &Nic) -> String {
+    let driver = known(nic.driver.as_deref());
+    let (mtu, speed) = (maybe(nic.mtu_bytes), maybe(nic.speed_bits_per_s));
+    format!("{} {driver}, MTU {mtu}, {speed} bits/s, {}/{} queues", nic.name, nic.receive_queues, nic.send_queues)
 }
 
 /// To two digits: a virtual machine's memory moves a little from start to start.

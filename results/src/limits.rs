@@ -25,6 +25,9 @@ pub const MAX_SAMPLE_CHARS: usize = 400;
 /// Runs that each side of a comparison needs: with fewer, no difference can be told from noise.
 pub const MIN_RUNS: usize = 5;
 
+/// Pairs from which on runs made in turns are compared pair by pair: resamples of fewer promise more than there is.
+pub const MIN_PAIRS: usize = 10;
+
 /// Resamples of a bootstrap. With five runs a side 0.1 % is cut off at each end: ten of these.
 pub const RESAMPLES: usize = 10_000;
 

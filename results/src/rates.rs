@@ -1,11 +1,12 @@
 //! Requests per second, four ways.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::requests::Requests;
 
 /// Rates over the measured part of the run. Null when that part has no length.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Rates {
     /// Planned requests per second.
     pub planned_per_s: Option<f64>,

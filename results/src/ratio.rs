@@ -3,13 +3,14 @@
 //! Each pair gives one log ratio; slow drift of the machine cancels within a pair. The interval is Student's over the mean of
 //! the logs, so it is multiplicative, and the same for A/B as for B/A turned upside down.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// z of a two-sided 95 % interval.
 const Z: f64 = 1.959_963_985;
 
 /// A ratio and the interval it lies in with 95 % confidence.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairedRatio {
     /// Pairs it was made from.
     pub pairs: u64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
@@ -12,7 +13,7 @@ use crate::run::Run;
 
 /// One request, over the measured part. What was planned and never sent was no request's turn and is in the whole's counts only, and so
 /// are answers that nobody asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RequestRow {
     /// Its name in the scenario, or its file as given.
     pub name: String,
@@ -39,7 +40,7 @@ pub struct RequestRow {
 }
 
 /// The requests of one category together.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CategoryRow {
     /// Its name.
     pub category: String,
@@ -54,7 +55,7 @@ pub struct CategoryRow {
 }
 
 /// A request that was left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedRequest {
     /// Its name.
     pub name: String,

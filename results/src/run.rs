@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address_use::AddressUse;
@@ -22,6 +23,7 @@ use crate::reader::{self, ReadError, Schema};
 use crate::request_row::{CategoryRow, RequestRow, SkippedRequest};
 use crate::requests::{Outcome, Requests};
 use crate::series::SeriesRow;
+use crate::threshold::{LimitRow, Threshold};
 use crate::usage::{LoaderBlock, ServerBlock};
 use crate::validity::{self, Validity, ValidityCode};
 use crate::verdict::VerdictBlock;
@@ -31,18 +33,25 @@ use crate::warmup::Warmup;
 pub const SCHEMA: Schema = Schema { name: "zapring.run", major: 1, minor: 2 };
 
 /// One load run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// `zapring.run`.
+    #[schemars(extend("const" = SCHEMA.name))]
     pub schema: String,
     /// Major version.
+    #[schemars(extend("const" = SCHEMA.major))]
     pub schema_major: u32,
     /// Minor version.
+    #[schemars(extend("const" = SCHEMA.minor))]
     pub schema_minor: u32,
     /// Unique per host: see [`crate::timestamp::run_id`].
     pub run_id: String,
     /// Start of the run, RFC 3339 in UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
+    /// The command line that was typed; empty before version 1.2.
+    #[serde(default)]
+    pub command: Vec<String>,
     /// Closed or open loop.
     pub mode: Mode,
     /// Stopped by the user: the figures cover a part of the plan.
@@ -92,6 +101,7 @@ pub struct Run {
     /// Answers by exact status code.
     pub status_codes: BTreeMap<u16, u64>,
     /// The first message of each kind of failure.
+    #[schemars(extend("propertyNames" = serde_json::json!({ "enum": Outcome::ALL.map(Outcome::key) })))]
     pub error_samples: BTreeMap<Outcome, String>,
     /// Connections made again after the first ones, whoever closed them.
     pub reconnects: u64,
@@ -112,6 +122,9 @@ pub struct Run {
     /// What limited the run.
     #[serde(default)]
     pub verdict: Option<VerdictBlock>,
+    /// Limits that were asked to be kept, and what became of them. Since version 1.2.
+    #[serde(default)]
+    pub limits: Vec<LimitRow>,
     /// Reasons to doubt the figures.
     pub validity: Vec<Validity>,
 }
@@ -169,6 +182,11 @@ impl Run {
         }
     }
 
+    /// Compares a concluded run with the limits it was to keep.
+    pub fn compare_with(&mut self, limits: &[Threshold]) {
+        self.limits = limits.iter().map(|limit| limit.of(self)).collect();
+    }
+
     /// The verdict; judged now where the file has none: before version 1.1 there was none, and most of what it is made from is missing.
     #[must_use]
     pub fn judged(&self) -> VerdictBlock {
@@ -183,7 +201,9 @@ impl Run {
     pub fn exit_codes(&self, max_failed: u64) -> Vec<ExitCode> {
         let by_rate = if self.mode == Mode::OpenLoop { self.requests.not_sent } else { 0 };
         let failed = self.requests.failed().saturating_sub(by_rate);
-        validity::exit_codes(self.interrupted, &self.validity, failed > max_failed)
+        let mut codes = validity::exit_codes(self.interrupted, &self.validity, failed > max_failed);
+        codes.extend(self.limits.iter().any(|limit| limit.crossed).then_some(ExitCode::LimitCrossed));
+        codes
     }
 }
 
@@ -196,6 +216,7 @@ impl Default for Run {
             schema_minor: SCHEMA.minor,
             run_id: String::new(),
             started_at: String::new(),
+            command: Vec::new(),
             mode: Mode::default(),
             interrupted: false,
             traced: false,
@@ -225,6 +246,7 @@ impl Default for Run {
             server: None,
             host: None,
             verdict: None,
+            limits: Vec::new(),
             validity: Vec::new(),
         }
     }

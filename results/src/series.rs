@@ -1,12 +1,13 @@
 //! A run over time: what ended in each second of the measured part.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rates::per_second;
 
 /// What ended in one step of the measured part, on all shards together. A percentile is null with fewer than ten samples above it, and is
 /// the middle of its bucket: within 2 %. The largest is exact.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesRow {
     /// From the beginning of the measured part to the beginning of this row, in seconds.
     pub second: u64,

@@ -1,11 +1,12 @@
 //! How the connections of one run lay over the server's shards, and what is doubtful about it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::validity::{Validity, ValidityCode};
 
 /// Connections accepted during one run, by shard, and how many of the shards were meant to get any.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// Connections that each shard accepted, in shard order.
     pub per_shard: Vec<u64>,

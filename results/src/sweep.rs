@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Placement;
@@ -14,10 +15,10 @@ use crate::timestamp;
 use crate::validity::{self, Validity, ValidityCode};
 
 /// Name and version of the sweep file written by this build.
-pub const SCHEMA: Schema = Schema { name: "zapring.sweep", major: 1, minor: 0 };
+pub const SCHEMA: Schema = Schema { name: "zapring.sweep", major: 1, minor: 1 };
 
 /// Which side gets the settings, and whose cost is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The server.
@@ -42,17 +43,21 @@ impl Side {
 }
 
 /// A sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
     /// `zapring.sweep`.
+    #[schemars(extend("const" = SCHEMA.name))]
     pub schema: String,
     /// Major version.
+    #[schemars(extend("const" = SCHEMA.major))]
     pub schema_major: u32,
     /// Minor version.
+    #[schemars(extend("const" = SCHEMA.minor))]
     pub schema_minor: u32,
     /// Unique per host.
     pub run_id: String,
     /// Start of the sweep, RFC 3339 in UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
     /// Stopped by the user or by a failure: runs are missing.
     pub interrupted: bool,
@@ -91,7 +96,7 @@ pub struct Sweep {
 }
 
 /// One setting and what was measured with it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
     /// What differs from the base; null for the base itself.
     pub change: Option<Change>,
@@ -110,7 +115,7 @@ pub struct Setting {
 }
 
 /// How a setting differs from the base.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The factor, as in `ring-entries`.
     pub factor: String,
@@ -121,7 +126,7 @@ pub struct Change {
 }
 
 /// One run of a setting, without its histograms.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// The round, from 0.
     pub round: u32,
@@ -146,7 +151,7 @@ pub struct Point {
 }
 
 /// What a factor came to.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Best {
     /// The factor.
     pub factor: String,

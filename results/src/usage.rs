@@ -1,11 +1,12 @@
 //! CPU and memory of the two sides over the measured window.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cores::{CoreBusy, busiest_share};
 
 /// How often the threads of a process left their CPUs (`getrusage(2)` calls them so).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ContextSwitches {
     /// They waited for something.
     pub voluntary: u64,
@@ -14,7 +15,7 @@ pub struct ContextSwitches {
 }
 
 /// What CPU quotas of a process's control groups took from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Throttling {
     /// Periods in which a group had used up its quota.
     pub periods: u64,
@@ -23,7 +24,7 @@ pub struct Throttling {
 }
 
 /// The server process, watched over exactly the measured window.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ServerBlock {
     /// Process id.
     pub pid: u32,
@@ -74,7 +75,7 @@ impl ServerBlock {
 }
 
 /// The loader process itself over the measured window.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LoaderBlock {
     /// Length of the window.
     pub window_ns: u64,

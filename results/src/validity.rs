@@ -1,11 +1,12 @@
 //! Reasons to doubt a run, as data with advice.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::exit_code::ExitCode;
 
 /// The closed list of doubts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ValidityCode {
     /// Less than 99 % of the asked rate was sent.
@@ -116,7 +117,7 @@ impl ValidityCode {
 }
 
 /// One doubt about a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Validity {
     /// Which.
     pub code: ValidityCode,

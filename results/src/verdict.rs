@@ -1,5 +1,6 @@
 //! What limited a run: one word, and the figures that led to it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::{CoreFigures, Figures};
@@ -26,7 +27,7 @@ const WORTH_A_WORD: f64 = 0.02;
 const FEW_RETRANSMITS: u64 = 1000;
 
 /// What limited a run. `Unclear` also stands for a word of a newer version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Only the server's cores were full.
@@ -70,7 +71,7 @@ impl Verdict {
 }
 
 /// The verdict as it stands in the run file.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictBlock {
     /// The word.
     pub word: Verdict,

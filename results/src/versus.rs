@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -17,13 +18,16 @@ use crate::validity::{self, Validity, ValidityCode};
 pub const SCHEMA: Schema = Schema { name: "zapring.versus", major: 1, minor: 0 };
 
 /// A comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Versus {
     /// `zapring.versus`.
+    #[schemars(extend("const" = SCHEMA.name))]
     pub schema: String,
     /// Major version.
+    #[schemars(extend("const" = SCHEMA.major))]
     pub schema_major: u32,
     /// Minor version.
+    #[schemars(extend("const" = SCHEMA.minor))]
     pub schema_minor: u32,
     /// Unique per host.
     pub run_id: String,
@@ -60,7 +64,7 @@ pub struct Versus {
 }
 
 /// A server or a loader and what was measured of it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Contender {
     /// Its name in the list of peers.
     pub name: String,
@@ -89,7 +93,7 @@ pub struct Contender {
 }
 
 /// One run. What it cost is the server's own for servers and the loader's own for loaders.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// The round, from 0.
     pub round: u32,
@@ -116,7 +120,7 @@ pub struct Point {
 }
 
 /// A peer that could not take part.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Absent {
     /// Its name in the list of peers.
     pub name: String,

@@ -64,9 +64,9 @@ fn the_same_distribution_is_the_same() {
 fn drift_cancels_where_the_sides_were_measured_in_turns() {
     // The host becomes twice as slow under way, for both alike.
     let drifting = |name: &str, half_s: usize, seed: u64| {
-        let mut runs = side(name, 6, 3e5, 0.01, seed);
+        let mut runs = side(name, 12, 3e5, 0.01, seed);
         for (index, run) in runs.iter_mut().enumerate() {
-            let slower = 1.0 + index as f64 / 5.0;
+            let slower = 1.0 + index as f64 / 11.0;
             run.started_at = format!("2026-11-30T13:35:{:02}.000Z", 2 * index + half_s);
             run.rates.ok_per_s = run.rates.ok_per_s.map(|rate| rate / slower);
             run.loader.cpu_ns_per_request = run.loader.cpu_ns_per_request.map(|ns| (ns as f64 * slower) as u64);

@@ -1,5 +1,7 @@
 //! What `zapring report` makes of stored files, byte for byte.
 
+mod common;
+
 use std::path::Path;
 
 use results::Document;
@@ -47,6 +49,31 @@ fn hgrm() {
 #[test]
 fn html() {
     insta::assert_snapshot!(report::html::text(&[named("bench-split-1.1.json")]));
+}
+
+/// Seconds without an answer, a last part of one, and levels over time.
+#[test]
+fn html_over_time() {
+    let run = NamedDocument { name: "frozen.json".to_owned(), document: common::frozen_run().into() };
+    let bench = NamedDocument { name: "bench.json".to_owned(), document: common::paired_bench().into() };
+    let page = report::html::text(&[run, bench]);
+    for title in ["Requests per second and latency over time", "Requests per second and p99 over time: zap"] {
+        assert!(page.contains(title), "{title}");
+    }
+    insta::assert_snapshot!(page);
+}
+
+/// The list of published files.
+#[test]
+fn catalogue() {
+    let mut bench = common::bench();
+    bench.command.extend(["--levels".to_owned(), "1,64".to_owned()]);
+    let documents = [
+        NamedDocument { name: "runs/run.json".to_owned(), document: common::bad_run().into() },
+        NamedDocument { name: "runs/bench.json".to_owned(), document: bench.into() },
+        NamedDocument { name: "runs/sweep.json".to_owned(), document: common::sweep().into() },
+    ];
+    insta::assert_snapshot!(report::catalogue::list(&documents));
 }
 
 /// One file, nothing fetched, nothing run, and nothing of a peer's left as markup.

@@ -151,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn plan(args: &Args) -> Result<BenchPlan, Failure> {
-    let mut plan = BenchPlan::new(document::own_exe()?, layout(args)?, env!("CARGO_PKG_VERSION"));
+    let mut plan = BenchPlan::new(document::own_exe()?, layout(args)?, env!("ZAPRING_VERSION"));
     plan.command = document::command();
     plan.levels = levels(args);
     let server_engine = args.engine.engine;

@@ -135,6 +135,7 @@ fn probe(engine: Engine) -> Result<String, LaunchError> {
         limits: Limits::default(),
         options: EngineOptions::default(),
         incoming_cpus: Vec::new(),
+        sources: Vec::new(),
     };
     let fleet = engine::launch(plan, std::sync::Arc::new(Board::new(1)), |_| Idle)?;
     let granted = fleet.granted().first().cloned();

@@ -13,7 +13,10 @@ use std::{
 
 use harness::End;
 use indicatif::{ProgressBar, ProgressStyle};
-use results::{Ending, ExitCode, Output};
+use results::{
+    Document, Ending, ExitCode, Output,
+    report::{self, NamedDocument},
+};
 use serde::Serialize;
 
 use crate::{failure::Failure, load, signals};
@@ -28,14 +31,40 @@ pub(crate) struct DocumentArgs {
     /// results/runs]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
+    /// Also write one page with charts that needs nothing else; - for standard output
+    #[arg(long, value_name = "PATH")]
+    html: Option<PathBuf>,
     /// No progress bar
     #[arg(long)]
     quiet: bool,
 }
 
+/// Where the document goes, and its page.
+pub(crate) struct Outputs {
+    document: Output,
+    page: Option<Output>,
+}
+
+/// Writes the page of one document; the exit code of a failure, which is told.
+pub(crate) fn write_page(page: Output, name: &str, document: impl Into<Document>) -> Option<ExitCode> {
+    let named = NamedDocument { name: name.to_owned(), document: document.into() };
+    let error = page.write_text(&report::html::text(&[named])).err()?;
+    eprintln!("zapring: {error}");
+    Some(error.exit_code())
+}
+
 impl DocumentArgs {
-    /// Opens the place of the result before anything runs. The folder of runs is made where it is missing; any other must be there.
-    pub(crate) fn open(&self, file_name: fn(u64) -> String) -> Result<Output, Failure> {
+    /// Opens the places of the result and of its page before anything runs.
+    pub(crate) fn open(&self, file_name: fn(u64) -> String) -> Result<Outputs, Failure> {
+        let (document, page) = (self.open_document(file_name)?, self.html.as_deref().map(Output::open).transpose()?);
+        if document.is_stdout() && page.as_ref().is_some_and(Output::is_stdout) {
+            return Err(Failure::Usage("only one of --out and --html can go to standard output".to_owned()));
+        }
+        Ok(Outputs { document, page })
+    }
+
+    /// The folder of runs is made where it is missing; any other must be there.
+    fn open_document(&self, file_name: fn(u64) -> String) -> Result<Output, Failure> {
         if let Some(path) = &self.out {
             return Ok(Output::open(path)?);
         }
@@ -86,12 +115,16 @@ pub(crate) struct Made<'a, T, E> {
     pub(crate) code_of: fn(&E) -> ExitCode,
 }
 
-impl<T: Serialize, E: Display> Made<'_, T, E> {
+impl<T: Serialize + Clone + Into<Document>, E: Display> Made<'_, T, E> {
     /// Prints, writes, and says how it ended.
-    pub(crate) fn put(mut self, output: Output) -> ExitCode {
+    pub(crate) fn put(mut self, outputs: Outputs) -> ExitCode {
+        let Outputs { document: output, page } = outputs;
         let name = output.name().to_owned();
-        let to_stderr = output.is_stdout();
+        let to_stderr = output.is_stdout() || page.as_ref().is_some_and(Output::is_stdout);
         load::print(&self.text, to_stderr);
+        if let Some(page) = page {
+            self.codes.extend(write_page(page, &name, self.document.clone()));
+        }
         match output.write(self.document) {
             Ok(()) if to_stderr => {}
             Ok(()) => println!("written to {name}"),

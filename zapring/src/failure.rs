@@ -72,6 +72,8 @@ pub(crate) enum Failure {
     NeedsRoot { what: &'static str },
     #[error("there is no route to {peer}")]
     NoRoute { peer: std::net::IpAddr },
+    #[error("cannot read {path}: {source}")]
+    Readme { path: String, source: std::io::Error },
     #[error("{0}")]
     Usage(String),
     #[error("{what}: {source}")]
@@ -101,7 +103,7 @@ impl Failure {
             Failure::Versus(error) => error.exit_code(),
             Failure::Output(error) => error.exit_code(),
             Failure::Read(error) => error.exit_code(),
-            Failure::Histogram(_) => ExitCode::ResultNotRead,
+            Failure::Histogram(_) | Failure::Readme { .. } => ExitCode::ResultNotRead,
             Failure::Rule(_) => ExitCode::Usage,
             Failure::Apply(error) => apply_code(error),
             Failure::Restore(error) => restore_code(error),

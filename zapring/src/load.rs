@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -17,11 +17,12 @@ use engine::Address;
 use harness::{CoreList, HostFiles, HostWatch, Watch};
 use loader::{Expect, Family, Length, LoadError, LoadPlan, Mix, Moment, Sources, Target, request_file, scenario};
 use results::{
-    Ending, ExitCode, Header, HostBlock, LoaderBlock, Origin, Output, Placement, Run, Validity, ValidityCode,
+    Ending, Environment, ExitCode, Header, HostBlock, LoaderBlock, Mode, Origin, Output, Placement, Run, Threshold,
+    Validity, ValidityCode,
     report::load::{Detail, text},
 };
 
-use crate::{engine_args::EngineArgs, failure::Failure, handicap_args::HandicapArgs, signals, value};
+use crate::{document, engine_args::EngineArgs, failure::Failure, handicap_args::HandicapArgs, signals, value};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -109,6 +110,9 @@ pub(crate) struct Args {
     /// Write the run file there; - for standard output, the text then goes to standard error
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
+    /// Write one page with charts that needs nothing else; - for standard output
+    #[arg(long, value_name = "PATH")]
+    html: Option<PathBuf>,
     /// More percentiles and the whole latency distribution
     #[arg(short = 'L', long)]
     latency: bool,
@@ -118,6 +122,9 @@ pub(crate) struct Args {
     /// Requests that may fail before the exit code says so
     #[arg(long, default_value = "0", value_parser = count, value_name = "N")]
     max_failed: u64,
+    /// The exit code says so when this is true of the run, as in 'latency.p99 > 2ms', 'ok_per_s < 100k' or 'errors > 0.1%'; repeatable
+    #[arg(long, value_parser = limit, value_name = "LIMIT")]
+    fail_if: Vec<Threshold>,
     /// Print nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -147,6 +154,10 @@ fn header(text: &str) -> Result<Header, String> {
     loader::value::header(text).map_err(|error| error.to_string())
 }
 
+fn limit(text: &str) -> Result<Threshold, String> {
+    Threshold::parse(text).map_err(|error| error.to_string())
+}
+
 fn expect(text: &str) -> Result<Expect, String> {
     Expect::parse(text).map_err(|error| error.to_string())
 }
@@ -160,8 +171,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     let plan = plan(args)?;
     plan.check().map_err(LoadError::from)?;
-    let environment = harness::environment::collect(&HostFiles::live(), env!("CARGO_PKG_VERSION"));
+    let mode = if plan.rate_per_s.is_some() { Mode::OpenLoop } else { Mode::ClosedLoop };
+    args.fail_if.iter().try_for_each(|limit| limit.check(mode)).map_err(|error| Failure::Usage(error.to_string()))?;
+    let environment = environment(&plan);
     let output = args.json.as_deref().map(Output::open).transpose()?;
+    let page = args.html.as_deref().map(Output::open).transpose()?;
+    let on_stdout = [&output, &page].into_iter().flatten().filter(|output| output.is_stdout()).count();
+    if on_stdout > 1 {
+        return Err(Failure::Usage("only one of --json and --html can go to standard output".to_owned()));
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&stop);
     signals::on_first(move || raised.store(true, Ordering::Relaxed))
@@ -171,10 +189,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let report = loader::run(&plan, &stop, &mut |moment| watches.observe(moment))?;
     let mut run = report.run;
     run.environment = environment;
+    run.command = document::command();
     watches.fill(&mut run);
     run.conclude();
+    run.compare_with(&args.fail_if);
 
-    let to_stderr = output.as_ref().is_some_and(Output::is_stdout);
+    let to_stderr = on_stdout > 0;
     if !args.quiet {
         let detail = if args.latency { Detail::Full } else { Detail::Usual };
         let mut all = text(&run, detail);
@@ -190,6 +210,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     {
         eprintln!("zapring: {error}");
         codes.push(error.exit_code());
+    }
+    if let Some(page) = page {
+        let name = args.json.as_deref().unwrap_or(Path::new("not stored")).display().to_string();
+        codes.extend(document::write_page(page, &name, run));
     }
     let ending = Ending::of(&codes);
     if let Some(line) = ending.text().filter(|_| !args.quiet) {
@@ -310,6 +334,18 @@ fn origins(args: &Args) -> BTreeMap<String, Origin> {
         ("timeout_ns", args.timeout != 2_000_000_000),
     ];
     flags.into_iter().map(|(name, set)| (name.into(), if set { Origin::Flag } else { Origin::Default })).collect()
+}
+
+/// The host, and the interface through which the target is reached. A target that cannot be resolved is the load's problem to tell.
+fn environment(plan: &LoadPlan) -> Environment {
+    let files = HostFiles::live();
+    let addresses = plan.target.resolve(plan.family).unwrap_or_default();
+    let over_tcp = addresses.iter().filter_map(|address| match address {
+        Address::Tcp(address) => Some(address.ip()),
+        Address::Unix(_) => None,
+    });
+    let nic = over_tcp.filter_map(|address| harness::nic::towards(&files, address)).next();
+    Environment { nic, ..harness::environment::collect(&files, env!("ZAPRING_VERSION")) }
 }
 
 /// Whether the traffic crosses a link of this host. A host that cannot be resolved is the load's problem to tell.

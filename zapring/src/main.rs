@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod catalogue;
 mod census;
 mod codec;
 mod compare;
@@ -16,6 +17,7 @@ mod gate;
 mod handicap_args;
 mod load;
 mod report;
+mod schema;
 mod serve;
 mod side_cores;
 mod signals;
@@ -45,7 +47,7 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 ok, 2 usage, 10 requests failed, 11 not trusted, 20 regressed, 21 inconclusive, 22 not comparable,
+Exit codes: 0 ok, 2 usage, 10 requests failed, 11 not trusted, 12 limit crossed, 20 regressed, 21 inconclusive, 22 not comparable,
 30 io_uring unsupported, 31 permission, 32 address, 40 tune failed, 41 tune dirty, 50 result not written, 51 result not read, 130 interrupted; 1 is a bug.";
 
 #[derive(Debug, Subcommand)]
@@ -72,6 +74,11 @@ enum Command {
     Tune(Box<tune::Args>),
     /// One page before a run: engines, tuning, cores, and what would hurt
     Doctor(Box<doctor::Args>),
+    /// Print the JSON Schema of a kind of result file
+    Schema(schema::Args),
+    /// Write the list of published result files into a README
+    #[command(hide = true)]
+    Catalogue(catalogue::Args),
 }
 
 fn main() -> ExitCode {
@@ -88,6 +95,8 @@ fn main() -> ExitCode {
         Command::Gate(args) => gate::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Catalogue(args) => catalogue::run(&args),
     };
     match ended {
         Ok(code) => code.into(),

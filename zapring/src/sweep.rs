@@ -128,7 +128,7 @@ fn plan(args: &Args) -> Result<SweepPlan, Failure> {
     if args.pipeline != 1 {
         rig.loader_args.extend(["--pipeline".to_owned(), args.pipeline.to_string()]);
     }
-    let mut plan = SweepPlan::new(rig, env!("CARGO_PKG_VERSION"));
+    let mut plan = SweepPlan::new(rig, env!("ZAPRING_VERSION"));
     plan.command = document::command();
     plan.connections = args.connections;
     plan.side = match args.side {

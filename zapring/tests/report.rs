@@ -70,7 +70,7 @@ fn what_cannot_be_read_is_51() {
     for (text, words) in [
         (whole[..whole.len() / 2].to_owned(), "is truncated"),
         (whole.replace("\"schema_major\": 1", "\"schema_major\": 2"), "use a newer zapring"),
-        (whole.replace("zapring.run", "k6.run"), "has schema \"k6.run\", expected \"zapring.run, zapring.bench or"),
+        (whole.replace("zapring.run", "k6.run"), "has schema \"k6.run\", expected \"zapring.run, zapring.bench, "),
         ("no JSON".to_owned(), "is broken"),
         (String::new(), "is truncated"),
         (broken_histogram, "distribution is broken"),

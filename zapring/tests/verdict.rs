@@ -54,17 +54,53 @@ fn load(server: &Server, server_core: u32, loader_core: u32, args: &[&str]) -> (
     (Run::parse(&output.stdout, "standard output").expect("a run file"), text)
 }
 
-/// Tries until a run is judged as wanted; what the last one said else.
-fn judged(mut run: impl FnMut() -> (Run, String), want: impl Fn(&VerdictBlock) -> bool) -> (Run, VerdictBlock) {
+/// Idle and all ticks of the host's CPUs.
+fn ticks() -> (u64, u64) {
+    let text = fs::read_to_string("/proc/stat").expect("procfs");
+    let all: Vec<u64> = text
+        .lines()
+        .next()
+        .unwrap_or("")
+        .split_ascii_whitespace()
+        .skip(1)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    (all[3] + all[4], all.iter().take(8).sum())
+}
+
+/// Whether the host becomes idle while nothing of ours runs. A verdict on a busy one is about who keeps it busy.
+fn becomes_quiet() -> bool {
+    for _ in 0..40 {
+        let before = ticks();
+        thread::sleep(PAUSE);
+        let after = ticks();
+        if (after.0 - before.0) * 10 >= (after.1 - before.1) * 8 {
+            return true;
+        }
+    }
+    eprintln!("skipped: other programs keep this host's CPUs busy, which no verdict could look past");
+    false
+}
+
+/// Tries until a run is judged as wanted; what the last one said else. `alone`: nothing runs but the server that waits, so that the host
+/// must be quiet; `None` when it never is.
+fn judged(
+    alone: bool,
+    mut run: impl FnMut() -> (Run, String),
+    want: impl Fn(&VerdictBlock) -> bool,
+) -> Option<(Run, VerdictBlock)> {
     let mut said = Vec::new();
     for _ in 0..TRIES {
+        if alone && !becomes_quiet() {
+            return None;
+        }
         let (run, text) = run();
         let verdict = run.verdict.clone().expect("every run is judged");
         let line = format!("verdict        {}", verdict.line());
         assert!(text.contains(&line), "{line:?} is not in {text}");
         println!("{line}");
         if want(&verdict) {
-            return (run, verdict);
+            return Some((run, verdict));
         }
         said.push(line);
         thread::sleep(PAUSE);
@@ -77,8 +113,8 @@ fn one_connection_keeps_nobody_busy() {
     let (Some([first, second]), _alone) = (two_cores(), alone()) else { return };
     let server = Server::start("uring", &["--cores", &first.to_string()]);
     let args = ["--engine", "uring", "-c", "1", "-d", "1s", "--warmup", "100ms"];
-    let (run, verdict) =
-        judged(|| load(&server, first, second, &args), |verdict| verdict.word == Verdict::LatencyBound);
+    let found = |verdict: &VerdictBlock| verdict.word == Verdict::LatencyBound;
+    let Some((run, verdict)) = judged(true, || load(&server, first, second, &args), found) else { return };
     assert!(!verdict.at_least);
     assert!(verdict.reasons[0].contains("too few connections"), "{:?}", verdict.reasons);
     let host = run.host.expect("the host was watched");
@@ -101,7 +137,8 @@ fn the_slower_side_is_the_one_that_is_full() {
         let server = Server::start("uring", &[&["--cores", &first.to_string()], handicap(slow_server)].concat());
         let args = ["--engine", "uring", "-c", "64", "-d", "1s", "--warmup", "200ms"];
         let args = [&args[..], handicap(slow_loader)].concat();
-        let (_, verdict) = judged(|| load(&server, first, second, &args), |verdict| verdict.word == word);
+        let found = |verdict: &VerdictBlock| verdict.word == word;
+        let Some((_, verdict)) = judged(true, || load(&server, first, second, &args), found) else { return };
         assert_eq!(verdict.at_least, slow_loader, "what a full loader finds is a lower bound");
     }
 }
@@ -152,8 +189,10 @@ fn a_quota_starves_the_server() {
     let server = Server::start("uring", &["--cores", &first.to_string()]);
     quota.take(server.pid());
     let args = ["--engine", "uring", "-c", "64", "-d", "1s", "--warmup", "200ms"];
-    let (run, verdict) = judged(|| load(&server, first, second, &args), |verdict| verdict.word == Verdict::Starved);
-    assert!(verdict.reasons.iter().any(|reason| reason.contains("quota")), "{:?}", verdict.reasons);
+    let found = |verdict: &VerdictBlock| {
+        verdict.word == Verdict::Starved && verdict.reasons.iter().any(|reason| reason.contains("quota"))
+    };
+    let Some((run, _)) = judged(true, || load(&server, first, second, &args), found) else { return };
     let taken = run.server.and_then(|server| server.throttling).expect("the group counts");
     assert!(taken.periods > 0 && taken.throttled_ns > 0, "{taken:?}");
 }
@@ -163,7 +202,8 @@ fn one_core_for_both_sides_is_said() {
     let (Some([first, _]), _alone) = (two_cores(), alone()) else { return };
     let server = Server::start("uring", &["--cores", &first.to_string()]);
     let args = ["--engine", "uring", "-c", "64", "-d", "1s", "--warmup", "100ms"];
-    let (_, verdict) = judged(|| load(&server, first, first, &args), |verdict| verdict.word == Verdict::Balanced);
+    let found = |verdict: &VerdictBlock| verdict.word == Verdict::Balanced;
+    let Some((_, verdict)) = judged(true, || load(&server, first, first, &args), found) else { return };
     assert!(verdict.at_least);
     let shared = format!("server and loader share core {first}: by thread time");
     assert!(verdict.reasons.iter().any(|reason| reason.starts_with(&shared)), "{:?}", verdict.reasons);
@@ -215,10 +255,10 @@ fn a_stranger_on_the_servers_core_starves_it() {
     for nice in [0, 5] {
         let Some(taskset) = tool("taskset", "util-linux") else { return };
         let stranger = Stranger::on(taskset, first, nice);
-        judged(|| load(&server, first, second, &args), found);
+        judged(false, || load(&server, first, second, &args), found).expect("nobody asked for quiet");
         drop(stranger);
     }
     // Without him, the same load is not starved, and all requests of -n are our own work though their threads are gone.
     let args = ["--engine", "uring", "-c", "64", "-n", "60000"];
-    judged(|| load(&server, first, second, &args), |verdict| verdict.word != Verdict::Starved);
+    judged(true, || load(&server, first, second, &args), |verdict| verdict.word != Verdict::Starved);
 }

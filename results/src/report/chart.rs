@@ -1,10 +1,12 @@
-//! One SVG chart: axes with given marks, and curves, dots, bars or intervals in it. Knows nothing of runs.
+//! One SVG chart: axes with given marks, and curves, dots, bars or intervals in it; or several of them over one horizontal axis. Knows nothing of
+//! runs.
 //!
 //! Every colour is one of [`COLOURS`] or the two inks, so that the page's style sheet can give each another in the dark. Coordinates are whole numbers,
 //! so charts are drawn twice as large as they are meant to be seen.
 
 use std::ops::Range;
 
+use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -31,6 +33,9 @@ pub const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xfe);
 
 /// Height of letters, before the page shrinks the chart.
 const LETTERS: u32 = 30;
+
+/// Height of a line of names.
+const NAMES: u32 = 48;
 
 /// One axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -157,6 +162,15 @@ pub struct Layout {
     pub legend: Option<Corner>,
 }
 
+/// One chart of several above each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// Its vertical axis.
+    pub y: Axis,
+    /// What is drawn. Curves with a name are named in a line above.
+    pub shapes: Vec<Shape>,
+}
+
 /// A corner of the chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Corner {
@@ -171,16 +185,95 @@ pub enum Corner {
 /// The chart as an `svg` element that `title` names for those who cannot see it. `None` when there is nothing in it, or a place is no number.
 #[must_use]
 pub fn svg(title: &str, layout: Layout, x: &Axis, y: &Axis, shapes: &[Shape]) -> Option<String> {
-    let sound =
-        |axis: &Axis| axis.low.is_finite() && axis.high.is_finite() && axis.high > axis.low && !axis.marks.is_empty();
-    if shapes.is_empty() || !sound(x) || !sound(y) || !shapes.iter().all(is_finite) {
+    if !can_be_drawn(x, y, shapes) {
         return None;
     }
     let mut out = String::new();
-    draw(&mut out, layout, x, y, shapes).ok()?;
-    let title = escape::html(title);
-    Some(out.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{title}\" "), 1))
+    {
+        let root = SVGBackend::with_string(&mut out, (layout.width, layout.height)).into_drawing_area();
+        draw(&root, layout, Some(x), (x, y), shapes).ok()?;
+        root.present().ok()?;
+    }
+    Some(titled(&out, title))
 }
+
+/// Charts above each other over one horizontal axis, as one `svg` element; `layout` is that of each, without a legend. `None` when one of them
+/// cannot be drawn.
+#[must_use]
+pub fn stacked(title: &str, layout: Layout, x: &Axis, panels: &[Panel]) -> Option<String> {
+    if panels.is_empty() || !panels.iter().all(|panel| can_be_drawn(x, &panel.y, &panel.shapes)) {
+        return None;
+    }
+    let last = panels.len() - 1;
+    // The lowest has the horizontal axis.
+    let heights: Vec<u32> =
+        (0..panels.len()).map(|index| layout.height + if index == last { LETTERS * 3 } else { 0 }).collect();
+    let mut out = String::new();
+    {
+        let root = SVGBackend::with_string(&mut out, (layout.width, heights.iter().sum())).into_drawing_area();
+        let mut rest = root.clone();
+        for (index, (panel, height)) in panels.iter().zip(heights).enumerate() {
+            let area;
+            (area, rest) = rest.split_vertically(height);
+            let (names, area) = area.split_vertically(name_lines(layout, panel) * NAMES);
+            name_curves(&names, layout, panel).ok()?;
+            draw(&area, layout, (index == last).then_some(x), (x, &panel.y), &panel.shapes).ok()?;
+        }
+        root.present().ok()?;
+    }
+    Some(titled(&out, title))
+}
+
+fn titled(svg: &str, title: &str) -> String {
+    let title = escape::html(title);
+    svg.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{title}\" "), 1)
+}
+
+fn can_be_drawn(x: &Axis, y: &Axis, shapes: &[Shape]) -> bool {
+    let sound =
+        |axis: &Axis| axis.low.is_finite() && axis.high.is_finite() && axis.high > axis.low && !axis.marks.is_empty();
+    !shapes.is_empty() && sound(x) && sound(y) && shapes.iter().all(is_finite)
+}
+
+/// Names of curves with their colour and where each is written: column in pixels, and line.
+fn placed_names(layout: Layout, panel: &Panel) -> Vec<(String, usize, u32, u32)> {
+    let mut placed = Vec::new();
+    let (mut at, mut line) = (layout.left, 0);
+    for shape in &panel.shapes {
+        let Shape::Curve { name, colour, .. } = shape else { continue };
+        if name.is_empty() {
+            continue;
+        }
+        let name = escape::visible(name);
+        // Letters are about half as wide as high.
+        let wide = 110 + LETTERS * u32::try_from(name.chars().count()).unwrap_or(u32::MAX).min(40) * 11 / 20;
+        if at + wide > layout.width && at > layout.left {
+            (at, line) = (layout.left, line + 1);
+        }
+        placed.push((name, *colour, at, line));
+        at += wide;
+    }
+    placed
+}
+
+/// Lines that the names of a panel's curves take.
+fn name_lines(layout: Layout, panel: &Panel) -> u32 {
+    placed_names(layout, panel).last().map_or(0, |(_, _, _, line)| line + 1)
+}
+
+fn name_curves(area: &Area<'_>, layout: Layout, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
+    for (name, colour, at, line) in placed_names(layout, panel) {
+        let (x, y) = (at as i32 + 16, (line * NAMES + NAMES * 2 / 3) as i32);
+        let colour = COLOURS[colour % COLOURS.len()];
+        area.draw(&PathElement::new(vec![(x, y), (x + 60, y)], colour.stroke_width(4)))?;
+        let letters = ("sans-serif", LETTERS).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(name, (x + 72, y), letters))?;
+    }
+    Ok(())
+}
+
+/// Where something is drawn.
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 fn is_finite(shape: &Shape) -> bool {
     match shape {
@@ -191,19 +284,19 @@ fn is_finite(shape: &Shape) -> bool {
     }
 }
 
+/// `named` is the horizontal axis where it is to be written below.
 fn draw(
-    out: &mut String,
+    area: &Area<'_>,
     layout: Layout,
-    x: &Axis,
-    y: &Axis,
+    named: Option<&Axis>,
+    (x, y): (&Axis, &Axis),
     shapes: &[Shape],
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let root = SVGBackend::with_string(out, (layout.width, layout.height)).into_drawing_area();
-    let mut chart = ChartBuilder::on(&root)
+    let mut chart = ChartBuilder::on(area)
         .margin_top(LETTERS)
         .margin_left(LETTERS / 2)
         .margin_right(LETTERS * 2)
-        .x_label_area_size(LETTERS * 3)
+        .x_label_area_size(if named.is_some() { LETTERS * 3 } else { 0 })
         .y_label_area_size(layout.left)
         .build_cartesian_2d(x.clone(), y.clone())?;
     let letters = || ("sans-serif", LETTERS).into_font().color(&INK);
@@ -216,7 +309,7 @@ fn draw(
         .axis_style(INK.stroke_width(2))
         .label_style(letters())
         .axis_desc_style(letters())
-        .x_desc(escape::visible(&x.name))
+        .x_desc(named.map_or_else(String::new, |axis| escape::visible(&axis.name)))
         .y_desc(escape::visible(&y.name))
         .draw()?;
     for shape in shapes {
@@ -264,8 +357,6 @@ fn draw(
             .label_font(letters())
             .draw()?;
     }
-    root.present()?;
-    drop(chart);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Which charts a document has, from the figures in it and nothing else.
+//! Which charts a document has, from the figures in it and nothing else. Those over time are in `over_time`.
 
 use crate::bench::{Bench, BenchRow};
 use crate::config::Placement;
@@ -7,6 +7,7 @@ use crate::latency::Distribution;
 use crate::limits::{MAX_CHART_BARS, MAX_CHART_CURVES};
 use crate::report::chart::{Axis, Corner, Layout, Shape, svg};
 use crate::report::number::{Unit, significant};
+use crate::report::over_time::{of_levels, of_one};
 use crate::report::rows::{busy_shares, level_name};
 use crate::report::sweep::names;
 use crate::run::Run;
@@ -23,7 +24,8 @@ pub struct Figure {
     pub svg: String,
 }
 
-const WIDE: Layout = Layout { width: 1600, height: 680, left: 170, legend: Some(Corner::UpperLeft) };
+/// A chart across the page.
+pub const WIDE: Layout = Layout { width: 1600, height: 680, left: 170, legend: Some(Corner::UpperLeft) };
 
 /// The charts of one document, in reading order. What the document has no data for is left out.
 #[must_use]
@@ -44,7 +46,7 @@ fn of_run(run: &Run) -> Vec<Figure> {
         ("service time", run.service_time.as_ref()),
     ];
     let curves = parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?))).collect::<Vec<_>>();
-    [percentiles("Latency by percentile".to_owned(), &curves), cores(run, &level_name(run))]
+    [of_one(run), percentiles("Latency by percentile".to_owned(), &curves), cores(run, &level_name(run))]
         .into_iter()
         .flatten()
         .collect()
@@ -53,6 +55,10 @@ fn of_run(run: &Run) -> Vec<Figure> {
 fn of_bench(bench: &Bench) -> Vec<Figure> {
     let mut figures: Vec<Figure> = scaling(bench).into_iter().collect();
     figures.extend(costs(bench));
+    for wire in wires(bench) {
+        let runs: Vec<_> = rows_of(bench, wire).into_iter().map(|row| (level(row), &row.run)).collect();
+        figures.extend(of_levels(wire, &runs));
+    }
     for wire in wires(bench) {
         let rows = rows_of(bench, wire);
         let curves: Vec<_> = rows.iter().map(|row| (level(row), &row.run.latency)).collect();
@@ -114,10 +120,7 @@ fn percentiles(title: String, curves: &[(String, &Distribution)]) -> Option<Figu
     };
     let marks = (0..=longest.floor() as u32).map(|nines| (f64::from(nines), label(nines))).collect();
     let x = Axis { name: "percentile".to_owned(), low: 0.0, high: longest * 1.02, marks };
-    let y = Axis::logarithmic("latency", lowest, highest, |ns| {
-        let unit = Unit::of_times([Some(ns.round() as u64)]);
-        format!("{} {}", (ns / unit.scale).round(), unit.name)
-    });
+    let y = Axis::logarithmic("latency", lowest, highest, round_time);
     // Room for the legend above what lies to the left.
     let left = all().filter(|(x, _)| *x < longest * 0.3).map(|(_, y)| y).fold(y.low, f64::max);
     let legend = 0.05 + 0.075 * drawn.len() as f64;
@@ -129,6 +132,12 @@ fn percentiles(title: String, curves: &[(String, &Distribution)]) -> Option<Figu
         .collect();
     let svg = svg(&title, WIDE, &x, &y, &shapes)?;
     Some(Figure { title, caption: "Each mark to the right is ten times nearer to 100 %.", svg })
+}
+
+/// A round time on an axis, as in `200 us`.
+pub(crate) fn round_time(ns: f64) -> String {
+    let unit = Unit::of_times([Some(ns.round() as u64)]);
+    format!("{} {}", (ns / unit.scale).round(), unit.name)
 }
 
 /// Requests per second by connections, a line per wire.
@@ -204,7 +213,7 @@ fn by_connections(
     svg(title, Layout { legend, ..WIDE }, &x, &y, &shapes)
 }
 
-fn significant_or_zero(mark: f64) -> String {
+pub(crate) fn significant_or_zero(mark: f64) -> String {
     let text = significant(mark);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

@@ -3,7 +3,7 @@
 use crate::config::Mode;
 use crate::cores::ranges;
 use crate::document::Document;
-use crate::environment::Environment;
+use crate::environment::{CoreType, Environment};
 use crate::report::bench;
 use crate::report::canonical;
 use crate::report::chart::{COLOURS, GRID, INK, PAPER};
@@ -205,7 +205,7 @@ fn environment_facts(environment: &Environment) -> Vec<(&'static str, String)> {
     let unknown = || "unknown".to_owned();
     let text = |text: &Option<String>| text.clone().unwrap_or_else(unknown);
     let gib = |bytes: u64| format!("{} GiB", significant(bytes as f64 / f64::from(1 << 30)));
-    vec![
+    let mut facts = vec![
         ("kernel", format!("Linux {} {}", text(&environment.kernel_release), environment.architecture)),
         ("CPU", text(&environment.cpu_model)),
         ("CPUs", format!("{} online, {} allowed", ranges(&environment.cpus_online), ranges(&environment.cpus_allowed))),
@@ -213,6 +213,51 @@ fn environment_facts(environment: &Environment) -> Vec<(&'static str, String)> {
         ("governor", text(&environment.governor)),
         ("SMT", environment.smt_active.map_or_else(unknown, |on| if on { "on" } else { "off" }.to_owned())),
         ("load average", environment.load_average.map_or_else(unknown, |load| load.map(significant).join(" "))),
-        ("zapring", environment.zapring_version.clone()),
-    ]
+        ("zapring", version(environment)),
+    ];
+    facts.extend(known_facts(environment));
+    facts
+}
+
+fn version(environment: &Environment) -> String {
+    match &environment.zapring_commit {
+        Some(commit) => format!("{} at {commit}", environment.zapring_version),
+        None => environment.zapring_version.clone(),
+    }
+}
+
+/// Facts that not every host has, and no file of before version 1.2.
+fn known_facts(environment: &Environment) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if environment.core_types.len() > 1 {
+        let of = |of: &CoreType| format!("{}: {}", of.model.as_deref().unwrap_or("unknown"), ranges(&of.cpus));
+        facts.push(("core types", environment.core_types.iter().map(of).collect::<Vec<_>>().join("; ")));
+    }
+    if let Some(clock) = &environment.clock_source {
+        facts.push(("clock", clock.clone()));
+    }
+    let (open, all) = (vulnerable(environment), environment.mitigations.len());
+    if all > 0 {
+        let open = if open.is_empty() { String::new() } else { format!("; vulnerable: {}", open.join(", ")) };
+        let mitigated = environment.mitigations.values().filter(|state| state.starts_with("Mitigation")).count();
+        facts.push(("mitigations", format!("{mitigated} of {all} flaws{open}")));
+    }
+    if let Some(nic) = &environment.nic {
+        let mut parts = vec![nic.name.clone()];
+        parts.extend(nic.driver.clone());
+        parts.extend(nic.speed_bits_per_s.map(|speed| format!("{} Gbit/s", significant(speed as f64 / 1e9))));
+        parts.extend(nic.mtu_bytes.map(|mtu| format!("MTU {mtu}")));
+        parts.push(format!("{} receive and {} send queues", nic.receive_queues, nic.send_queues));
+        facts.push(("NIC", parts.join(", ")));
+    }
+    facts
+}
+
+fn vulnerable(environment: &Environment) -> Vec<&str> {
+    environment
+        .mitigations
+        .iter()
+        .filter(|(_, state)| state.starts_with("Vulnerable"))
+        .map(|(name, _)| name.as_str())
+        .collect()
 }

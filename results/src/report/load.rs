@@ -38,6 +38,7 @@ pub fn text(run: &Run, detail: Detail) -> String {
     failures(&mut out, run);
     costs(&mut out, run);
     verdict(&mut out, run);
+    limits(&mut out, run);
     doubts(&mut out, run);
     if detail == Detail::Full {
         spectrum(&mut out, &run.latency);
@@ -305,6 +306,13 @@ fn costs(out: &mut String, run: &Run) {
 fn verdict(out: &mut String, run: &Run) {
     if let Some(verdict) = &run.verdict {
         line(out, format_args!("verdict        {}", verdict.line()));
+    }
+}
+
+/// Limits that were to be kept, if any.
+fn limits(out: &mut String, run: &Run) {
+    for limit in &run.limits {
+        line(out, format_args!("limit          {}", limit.line()));
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod canonical;
+pub mod catalogue;
 pub mod chart;
 pub mod charts;
 pub mod codec;
@@ -15,6 +16,7 @@ pub mod html;
 pub mod load;
 pub mod markdown;
 pub mod number;
+pub mod over_time;
 mod requests;
 pub mod rows;
 pub mod sweep;

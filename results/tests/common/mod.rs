@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "each test file uses its part of it")]
 
 use results::{
-    Bench, BenchRow, Config, ContextSwitches, CoreBusy, CoreRow, Distribution, EngineConfig, Environment, FloorConfig,
-    Histogram, HostBlock, LinkUse, LoaderBlock, Outcome, Placement, Run, ServerBlock, Spread, Sweep, TcpCounts,
-    Throttling, Validity, ValidityCode, Warmup,
+    Bench, BenchRow, Config, ContextSwitches, CoreBusy, CoreRow, CoreType, Distribution, EngineConfig, Environment,
+    FloorConfig, Histogram, HostBlock, LimitRow, LinkUse, LoaderBlock, Nic, Outcome, Placement, ProcessLimit, Run,
+    SeriesRow, ServerBlock, Spread, Sweep, TcpCounts, Throttling, Validity, ValidityCode, Warmup,
     sweep::{Change, Point, Setting, Side},
 };
 
@@ -31,9 +31,20 @@ fn environment() -> Environment {
         cpus_allowed: vec![0, 1],
         memory_bytes: Some(8 << 30),
         load_average: Some([0.5, 0.25, 0.125]),
-        governor: None,
         smt_active: Some(false),
+        core_types: vec![CoreType {
+            model: Some("Example CPU @ 3.00GHz".to_owned()),
+            cpus: vec![0, 1],
+            ..CoreType::default()
+        }],
+        clock_source: Some("tsc".to_owned()),
+        mitigations: [("meltdown".to_owned(), "Not affected".to_owned())].into(),
+        sysctls: [("net.core.somaxconn".to_owned(), "4096".to_owned())].into(),
+        limits: vec![ProcessLimit { name: "max_open_files".to_owned(), soft: Some(1024), hard: None }],
+        nic: Some(Nic { name: "eth0".to_owned(), mtu_bytes: Some(1500), ..Nic::default() }),
         zapring_version: "0.1.0".to_owned(),
+        zapring_commit: Some("0123456789ab".to_owned()),
+        ..Environment::default()
     }
 }
 
@@ -68,7 +79,30 @@ fn host() -> HostBlock {
         sent_packets: 2000,
         dropped_packets: 0,
     };
-    HostBlock { window_ns: 3 * SECOND_NS, tcp: Some(tcp), links: Some(vec![link]) }
+    HostBlock {
+        window_ns: 3 * SECOND_NS,
+        tcp: Some(tcp),
+        links: Some(vec![link]),
+        load_average: Some([1.5, 0.5, 0.25]),
+        steal_ns: Some(0),
+    }
+}
+
+/// Three seconds, the second a little slower.
+fn series(ok: u64, typical_ns: u64) -> Vec<SeriesRow> {
+    let row = |second: u64| {
+        let part = [ok / 3, ok / 4, ok - ok / 3 - ok / 4][second as usize];
+        SeriesRow {
+            second,
+            step_ns: SECOND_NS,
+            ok: part,
+            p50_ns: Some(typical_ns),
+            p99_ns: Some(typical_ns * (2 + second % 2)),
+            max_ns: Some(typical_ns * 6),
+            ..SeriesRow::default()
+        }
+    };
+    (0..3).map(row).collect()
 }
 
 /// A run without a failure: `ok` requests in three seconds.
@@ -102,6 +136,7 @@ pub(crate) fn good_run(wire: &str, connections: u32, ok: u64, typical_ns: u64) -
         latency: distribution(ok / 10, typical_ns),
         connect: distribution(u64::from(connections), 40_000),
         warmup: Some(Warmup { elapsed_ns: SECOND_NS, ..Warmup::default() }),
+        series: series(ok, typical_ns),
         cores: vec![CoreRow { core: Some(1), connections, ok, cpu_busy: Some(0.99), ..CoreRow::default() }],
         loader: LoaderBlock {
             window_ns: 3 * SECOND_NS,
@@ -170,6 +205,33 @@ pub(crate) fn bad_run() -> Run {
         warmup.requests.add(Outcome::Connect, 2);
     }
     run.conclude();
+    run.limits = vec![
+        LimitRow { limit: "latency.p99 > 2ms".to_owned(), measured: Some("500 us".to_owned()), crossed: false },
+        LimitRow { limit: "latency.p99.99 > 2ms".to_owned(), measured: None, crossed: true },
+    ];
+    run
+}
+
+/// Twelve seconds and a half, of which three without an answer, some failures after them, and what was drained.
+pub(crate) fn frozen_run() -> Run {
+    let mut run = good_run("http", 16, 22_000, 90_000);
+    let row = |second: u64| {
+        let frozen = (5..8).contains(&second);
+        let typical_ns = if second == 8 { 2_000_000_000 } else { 90_000 + 1000 * second };
+        SeriesRow {
+            second,
+            step_ns: if second == 12 { SECOND_NS / 2 } else { SECOND_NS },
+            ok: if frozen { 0 } else { [2000, 1980, 1000][(second / 6) as usize] + if second == 8 { 5400 } else { 0 } },
+            failed: if second == 8 { 40 } else { 0 },
+            p50_ns: (!frozen).then_some(typical_ns),
+            p99_ns: (!frozen).then_some(typical_ns * 3 / 2),
+            max_ns: (!frozen).then_some(typical_ns * 2),
+            drain: false,
+        }
+    };
+    run.series = (0..13).map(row).collect();
+    run.series.push(SeriesRow { second: 12, step_ns: 700_000, ok: 16, drain: true, ..SeriesRow::default() });
+    run.elapsed_ns = 25 * SECOND_NS / 2;
     run
 }
 
