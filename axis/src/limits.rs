@@ -5,7 +5,7 @@
 pub const BATCH_NS: u64 = 1_000_000;
 
 /// Rounds; each case has one batch in each, so that what drifts on the host drifts for all. The median of so many is steady to a percent.
-pub const ROUNDS: usize = 31;
+pub const ROUNDS: usize = 101;
 
 /// Operations of one batch at most: at a nanosecond each they take longer than [`BATCH_NS`].
 pub const MAX_BATCH_OPERATIONS: u64 = 1 << 22;

@@ -2,7 +2,7 @@
 //!
 //! Owns which libraries there are, and the fairness rules between them and the records: all four fields of a call are
 //! decoded, all four of an answer are written, and account and hash stay text, so that nobody pays for hex. Must not
-//! answer a call: see [`rpc`](crate::rpc). Strings without escapes are borrowed from the input.
+//! answer a call: see [`rpc`]. Strings without escapes are borrowed from the input.
 
 mod library;
 

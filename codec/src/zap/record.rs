@@ -63,7 +63,7 @@ impl<'a> Request<'a> {
     /// # Errors
     ///
     /// [`EncodeError::TooLarge`] where no frame could carry it; `out` is then as it was.
-    #[inline]
+    #[inline(always)]
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let mut encoder = RecordEncoder::new(None);
         encoder.u64::<ID>(self.id);
@@ -122,7 +122,7 @@ impl<'a> Response<'a> {
     /// # Errors
     ///
     /// [`EncodeError::TooLarge`] where no frame could carry it; `out` is then as it was.
-    #[inline]
+    #[inline(always)]
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let mut encoder = RecordEncoder::new(None);
         encoder.u64::<ID>(self.id);
@@ -136,7 +136,9 @@ impl<'a> Response<'a> {
 }
 
 /// Checks a record's header, then reads its fields from the whole section, or one by one where it is cut short.
-#[inline]
+// Numbers then go from register to message and back. Through a record in memory they are copied two at a time, and a load of two waits
+// until both stores of a record that was just written have left the store buffer.
+#[inline(always)]
 fn read<'a, T>(
     record: &'a [u8],
     whole: impl FnOnce(super::slot::Section<'a, RECORD_SECTION_BYTES>) -> T,
