@@ -135,7 +135,7 @@ put optional irq "$nic-rx-0" 0
 # Queue 0 goes with core 0, where its packets are handled. Source: kernel: networking/scaling.rst.
 put optional irq "$nic-tx-0" 0
 
-# 1 receive queues for 7 workers; core 0 takes the interrupts and is left out. Source: kernel: networking/scaling.rst.
+# 1 receive queue for 7 workers; core 0 takes the interrupts and is left out. Source: kernel: networking/scaling.rst.
 put needed mask "/sys/class/net/$nic/queues/rx-0/rps_cpus" fe
 
 # Packets go to the core that reads their connection; this is the queue's half of it. Source: kernel: networking/scaling.rst.

@@ -223,6 +223,23 @@ fn channels_come_and_go_and_so_does_what_hangs_on_them() {
 }
 
 #[test]
+fn a_journal_is_not_restored_from_another_namespace() {
+    let (Some(namespace), Some(other)) = (Namespace::new(), Namespace::new()) else { return };
+    let (before, others) = (namespace.settings(), other.settings());
+    succeeded(&namespace.apply());
+    let tuned = namespace.settings();
+    let journals = namespace.journals();
+    let refused = other.tune(&["restore", "--journal-dir", &journals]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("network namespace"), "{refused:?}");
+    let status = succeeded(&other.tune(&["status", "--journal-dir", &journals]));
+    assert!(status.contains("in another network namespace"), "{status}");
+    assert_eq!((namespace.settings(), other.settings()), (tuned, others));
+    succeeded(&namespace.restore(&[]));
+    assert_eq!(namespace.settings(), before);
+}
+
+#[test]
 fn the_scripts_do_what_apply_does() {
     let Some(namespace) = Namespace::new() else { return };
     let device: &[&str] = if tool("ethtool", "ethtool").is_some() { &[] } else { &["--without", "device"] };

@@ -2,7 +2,7 @@
 
 use results::report::table::render;
 
-use crate::plan::{Note, Plan};
+use crate::plan::{Note, Plan, Role};
 
 /// The whole plan as text.
 #[must_use]
@@ -10,7 +10,12 @@ pub fn text(plan: &Plan) -> String {
     let request = &plan.request;
     let nic = request.nic.as_deref().unwrap_or("no interface");
     let cores: Vec<String> = request.cores.iter().map(u32::to_string).collect();
-    let mut text = format!("{} for a {} on cores {}, {nic}\n\n", request.profile, request.role, cores.join(","));
+    let side = match request.role {
+        Role::Server => "a server".to_owned(),
+        Role::Loader => "a loader".to_owned(),
+        Role::Both => format!("a server with its loader on cores {}", request.loader_cores),
+    };
+    let mut text = format!("{}, {nic}, for {side}; workers on cores {}\n\n", request.profile, cores.join(","));
     if plan.steps.is_empty() {
         text.push_str("nothing to change\n");
     } else {

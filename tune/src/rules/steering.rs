@@ -79,7 +79,8 @@ fn why_on(draft: &Draft<'_>, nic: &Nic, queues: u32, queue: u32) -> String {
     } else {
         String::new()
     };
-    format!("{queues} receive queues for {workers} workers{taken}")
+    let plural = if queues == 1 { "" } else { "s" };
+    format!("{queues} receive queue{plural} for {workers} workers{taken}")
 }
 
 /// For each queue the cores its packets are handed to; empty for none.
