@@ -87,6 +87,7 @@ pub fn collect(files: &HostFiles, zapring_version: &str) -> Environment {
         nic: None,
         zapring_version: version.to_owned(),
         zapring_commit: commit,
+        tuning: None,
         cpus_online,
     }
 }

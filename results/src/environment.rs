@@ -66,6 +66,20 @@ pub struct Environment {
     /// 1.2.
     #[serde(default)]
     pub zapring_commit: Option<String>,
+    /// How the host was tuned by `zapring tune`; null where that is not known. Since version 1.2.
+    #[serde(default)]
+    pub tuning: Option<Tuning>,
+}
+
+/// What the journals of `zapring tune` say.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Tuning {
+    /// `untuned`, or the state of the newest journal that is not undone: `applied`, `applying` or `dirty`.
+    pub state: String,
+    /// That journal's id.
+    pub journal: Option<String>,
+    /// The profile that was applied, as in `throughput`.
+    pub profile: Option<String>,
 }
 
 /// Cores that are alike.

@@ -15,7 +15,7 @@ use crate::timestamp;
 use crate::validity::{self, Validity, ValidityCode};
 
 /// Name and version of the comparison file written by this build.
-pub const SCHEMA: Schema = Schema { name: "zapring.versus", major: 1, minor: 0 };
+pub const SCHEMA: Schema = Schema { name: "zapring.versus", major: 1, minor: 1 };
 
 /// A comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

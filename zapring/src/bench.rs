@@ -20,7 +20,7 @@ use crate::{
     handicap_args::HandicapArgs,
     load,
     side_cores::SideCores,
-    value,
+    tune, value,
 };
 
 /// Where the two sides run.
@@ -138,8 +138,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let output = args.document.open(Bench::file_name)?;
     let stop = document::stop_flag()?;
     let bar = args.document.bar(plan.runs().count() as u64);
-    let result = bench::run(&plan, &stop, &mut |step| show(&bar, &step))?;
+    let mut result = bench::run(&plan, &stop, &mut |step| show(&bar, &step))?;
     bar.finish_and_clear();
+    result.bench.environment.tuning = tune::recorded();
     let made = Made {
         document: &result.bench,
         text: text(&result.bench),

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage("--preset is for --suite canonical".to_owned()));
     }
     let output = args.json.as_deref().map(Output::open).transpose()?;
-    let environment = harness::environment::collect(&HostFiles::live(), env!("CARGO_PKG_VERSION"));
+    let environment = harness::environment::collect(&HostFiles::live(), env!("ZAPRING_VERSION"));
     let core = core(args)?;
     let stop = document::stop_flag()?;
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);

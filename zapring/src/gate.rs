@@ -18,7 +18,7 @@ use results::{
 };
 
 use crate::{
-    census::census, document, failure::Failure, handicap_args::HandicapArgs, load, side_cores::SideCores, value,
+    census::census, document, failure::Failure, handicap_args::HandicapArgs, load, side_cores::SideCores, tune, value,
 };
 
 /// How long the yardstick is measured in each round.
@@ -153,7 +153,7 @@ fn plan(args: &Args, config: GateConfig, max_rounds: u32) -> Result<GatePlan, Fa
     rig.server_args.push("--debug-alloc".to_owned());
     rig.server_args.extend(args.handicap.typed());
     rig.census = Some(census());
-    let (command, zapring_version) = (document::command(), env!("CARGO_PKG_VERSION").to_owned());
+    let (command, zapring_version) = (document::command(), env!("ZAPRING_VERSION").to_owned());
     let host = HostFiles::live();
     Ok(GatePlan { command, config, rig, max_rounds, yardstick: YARDSTICK, zapring_version, host })
 }
@@ -166,8 +166,9 @@ fn measure(
 ) -> Result<(Baseline, ExitCode), Failure> {
     let stop = document::stop_flag()?;
     let bar = bar(args, plan.max_rounds);
-    let result = gate::run(plan, &stop, enough, &mut |step| bar.set_position(step.round.into()))?;
+    let mut result = gate::run(plan, &stop, enough, &mut |step| bar.set_position(step.round.into()))?;
     bar.finish_and_clear();
+    result.measured.environment.tuning = tune::recorded();
     let code = match &result.end {
         GateEnd::Complete => ExitCode::Ok,
         GateEnd::Interrupted => ExitCode::Interrupted,

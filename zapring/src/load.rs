@@ -345,7 +345,11 @@ fn environment(plan: &LoadPlan) -> Environment {
         Address::Unix(_) => None,
     });
     let nic = over_tcp.filter_map(|address| harness::nic::towards(&files, address)).next();
-    Environment { nic, ..harness::environment::collect(&files, env!("ZAPRING_VERSION")) }
+    Environment {
+        nic,
+        tuning: crate::tune::recorded(),
+        ..harness::environment::collect(&files, env!("ZAPRING_VERSION"))
+    }
 }
 
 /// Whether the traffic crosses a link of this host. A host that cannot be resolved is the load's problem to tell.

@@ -17,7 +17,7 @@ use crate::{
     document::{self, DocumentArgs, Made},
     failure::Failure,
     side_cores::SideCores,
-    value,
+    tune, value,
 };
 
 /// Which side gets the settings.
@@ -106,8 +106,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let output = args.document.open(Sweep::file_name)?;
     let stop = document::stop_flag()?;
     let bar = args.document.bar(plan.runs().into());
-    let result = sweep::run(&plan, &stop, &mut |step| show(&bar, &step))?;
+    let mut result = sweep::run(&plan, &stop, &mut |step| show(&bar, &step))?;
     bar.finish_and_clear();
+    result.sweep.environment.tuning = tune::recorded();
     let made = Made {
         document: &result.sweep,
         text: text(&result.sweep),

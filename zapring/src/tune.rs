@@ -202,6 +202,13 @@ struct Journaled<'a> {
     journals: &'a [tune::state::Status],
 }
 
+/// How the host is tuned, for the record of a run; `None` where the journals cannot be read.
+pub(crate) fn recorded() -> Option<results::environment::Tuning> {
+    let state = tune::state(&Roots::live(), &Journals::at(tune::journal::FOLDER))?;
+    let profile = state.profile.map(|profile| profile.name().to_owned());
+    Some(results::environment::Tuning { state: state.state, journal: state.journal, profile })
+}
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     match &args.command {
         Command::Show(args) => show(args),

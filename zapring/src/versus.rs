@@ -15,7 +15,7 @@ use crate::{
     document::{self, DocumentArgs, Made},
     failure::Failure,
     side_cores::SideCores,
-    value,
+    tune, value,
 };
 
 #[derive(Debug, clap::Args)]
@@ -71,8 +71,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let output = args.document.open(Versus::file_name)?;
     let stop = document::stop_flag()?;
     let bar = args.document.bar(0);
-    let result = versus::run(&plan, &stop, &mut |step| show(&bar, &step))?;
+    let mut result = versus::run(&plan, &stop, &mut |step| show(&bar, &step))?;
     bar.finish_and_clear();
+    result.versus.environment.tuning = tune::recorded();
     let made = Made {
         document: &result.versus,
         text: text(&result.versus),
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 fn plan(args: &Args) -> Result<VersusPlan, Failure> {
     let peers = Peers::read(&args.peers).map_err(VersusError::from)?;
-    let mut plan = VersusPlan::new(document::own_exe()?, peers, args.sides.split()?, env!("CARGO_PKG_VERSION"));
+    let mut plan = VersusPlan::new(document::own_exe()?, peers, args.sides.split()?, env!("ZAPRING_VERSION"));
     plan.command = document::command();
     plan.servers = args.servers.as_deref().map(names);
     plan.loaders = args.loaders.as_deref().map(names);
