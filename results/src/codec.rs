@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
+use crate::median::median;
 use crate::reader::{self, ReadError, Schema};
 use crate::timestamp;
 use crate::validity::{self, Validity};
@@ -160,17 +161,6 @@ impl AxisCase {
     #[must_use]
     pub fn allocations_per_operation(&self) -> Option<f64> {
         (self.allocations_over > 0).then(|| self.allocations as f64 / self.allocations_over as f64)
-    }
-}
-
-fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut figures: Vec<f64> = figures.filter(|figure| figure.is_finite()).collect();
-    figures.sort_by(f64::total_cmp);
-    let middle = figures.len() / 2;
-    match figures.len() {
-        0 => None,
-        length if length % 2 == 0 => Some(f64::midpoint(figures[middle - 1], figures[middle])),
-        _ => Some(figures[middle]),
     }
 }
 

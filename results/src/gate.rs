@@ -10,6 +10,7 @@ use crate::limits::{
     BAND_ERRORS, LEAK_BYTES, LEVEL_BYTES, MAX_BAND, MIN_BAND, MIN_BAND_IN_YARDSTICKS, MIN_ROUNDS, RSS_GROWTH_BYTES,
     RSS_GROWTH_SHARE,
 };
+use crate::median::median;
 
 /// How one check ended, from good to bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,7 +153,7 @@ fn cost(name: String, unit: &'static str, least_band: f64, base: &[f64], new: &[
     if base.is_empty() && new.is_empty() {
         return None;
     }
-    let (base_median, new_median) = (median(base), median(new));
+    let (base_median, new_median) = (middle(base), middle(new));
     let band = band(base, new).max(least_band);
     let most = base_median * (1.0 + band);
     let outcome = if base.len() < MIN_ROUNDS || new.len() < MIN_ROUNDS || base_median <= 0.0 {
@@ -178,20 +179,14 @@ fn band(base: &[f64], new: &[f64]) -> f64 {
 /// The relative standard deviation, from the median absolute deviation of the logarithms: one round in a storm does not count.
 fn spread(values: &[f64]) -> f64 {
     let logs: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
-    let middle = median(&logs);
-    let apart: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-    1.4826 * median(&apart)
+    let centre = middle(&logs);
+    let apart: Vec<f64> = logs.iter().map(|log| (log - centre).abs()).collect();
+    1.4826 * middle(&apart)
 }
 
 /// Zero for nothing.
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match (sorted.len(), sorted.len() / 2) {
-        (0, _) => 0.0,
-        (count, half) if count % 2 == 0 => (sorted[half - 1] + sorted[half]) / 2.0,
-        (_, half) => sorted[half],
-    }
+fn middle(values: &[f64]) -> f64 {
+    median(values.iter().copied()).unwrap_or(0.0)
 }
 
 /// A count per request and how much more it may be: a share, and an amount.
@@ -218,7 +213,7 @@ fn counted(count: &Count, wire: &str, base: &Baseline, new: &Baseline) -> Option
             let counts = point.counts?;
             counts.per_request((count.of)(&counts)?)
         });
-        (!each.is_empty()).then(|| median(&each))
+        median(each)
     };
     let (base, new) = (per_request(base)?, per_request(new)?);
     let most = base * (1.0 + count.share) + count.amount;
@@ -306,7 +301,7 @@ fn differences(base: &Baseline, new: &Baseline) -> Vec<String> {
 
 /// CPU time per request as it stood, and the yardstick it was held against.
 fn notes(base: &Baseline, new: &Baseline) -> Vec<String> {
-    let us = |values: &[f64]| median(values) / 1e3;
+    let us = |values: &[f64]| middle(values) / 1e3;
     let yardstick = |of: &Baseline| us(&of.rounds.iter().map(|round| round.yardstick_ns as f64).collect::<Vec<_>>());
     let mut notes = vec![format!(
         "one plain exchange over TCP cost {:.2} us of CPU in the baseline and {:.2} us now",

@@ -28,6 +28,7 @@ pub mod host;
 pub mod latency;
 pub mod likeness;
 pub mod limits;
+mod median;
 pub mod output;
 pub mod rates;
 pub mod ratio;

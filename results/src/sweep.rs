@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::Placement;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
+use crate::median::lower_median;
 use crate::ratio::PairedRatio;
 use crate::reader::{self, ReadError, Schema};
 use crate::run::Run;
@@ -207,9 +208,7 @@ impl Setting {
     /// The median of a figure over its rounds; the lower of the middle two. `None` without any.
     #[must_use]
     pub fn median(&self, figure: impl Fn(&Point) -> Option<f64>) -> Option<f64> {
-        let mut values: Vec<f64> = self.points.iter().filter_map(figure).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len().checked_sub(1)? / 2).copied()
+        lower_median(self.points.iter().filter_map(figure))
     }
 
     /// The ratio to `base`, round by round. A round that lacks either is left out.

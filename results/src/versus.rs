@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
+use crate::median::lower_median;
 use crate::ratio::PairedRatio;
 use crate::reader::{self, ReadError, Schema};
 use crate::run::Run;
@@ -157,9 +158,7 @@ impl Contender {
     /// The median of a figure over its rounds; the lower of the middle two. `None` without any.
     #[must_use]
     pub fn median(&self, figure: impl Fn(&Point) -> Option<f64>) -> Option<f64> {
-        let mut values: Vec<f64> = self.points.iter().filter_map(figure).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len().checked_sub(1)? / 2).copied()
+        lower_median(self.points.iter().filter_map(figure))
     }
 
     /// What limited most of its runs; the word of the first where it is even.
