@@ -30,7 +30,7 @@ pub mod usage;
 pub mod versus;
 mod yardstick;
 
-pub use bench::{BenchEnd, BenchError, BenchPlan, BenchResult, Step};
+pub use bench::{BenchEnd, BenchError, BenchPlan, BenchResult, Step, Turns};
 pub use child::{Child, ChildError, CommandLine};
 pub use core_list::{CoreList, CoreListError};
 pub use cores::CoreLayout;

@@ -57,6 +57,9 @@ pub const YARDSTICK_CONNECTIONS: usize = 16;
 /// Longest wait of the yardstick for its other half.
 pub const YARDSTICK_PATIENCE: Duration = Duration::from_secs(5);
 
+/// Most rounds of two builds in turns: the runs of both are kept whole, some 10 kB each.
+pub const MAX_TURNS: u32 = 1000;
+
 /// Most rounds of a gate.
 pub const MAX_GATE_ROUNDS: u32 = 100;
 

@@ -109,15 +109,25 @@ impl Bench {
         format!("bench-{}.json", timestamp::compact(started_unix_ns))
     }
 
-    /// Fills `ratios`: `wire` over `base` for every level that has both, in the order of the rows.
+    /// Fills `ratios`: `wire` over `base` for every level that has both, in the order of the rows. Of a level with several rows the nth of one
+    /// wire is held against the nth of the other, and the geometric mean of those ratios is kept.
     pub fn compare_wires(&mut self, wire: &str, base: &str) {
         self.ratios.clear();
+        let mut levels = Vec::new();
         for row in self.rows.iter().filter(|row| row.wire == wire) {
-            let other = self.rows.iter().find(|other| other.wire == base && other.level() == row.level());
-            if let Some(other) = other {
-                self.ratios.push(Ratio::of(row, other));
+            if !levels.contains(&row.level()) {
+                levels.push(row.level());
             }
         }
+        let of = |wire: &'_ str, level| {
+            self.rows.iter().filter(move |row| row.wire == wire && row.level() == level).collect()
+        };
+        let ratios = levels.into_iter().filter_map(|level| {
+            let (rows, others): (Vec<&BenchRow>, Vec<&BenchRow>) = (of(wire, level), of(base, level));
+            let pairs: Vec<_> = rows.into_iter().zip(others).collect();
+            Ratio::of(&pairs)
+        });
+        self.ratios = ratios.collect();
     }
 
     /// A doubt when the server's heap grew over the whole bench by more than [`LEAK_BYTES`]. The first row is where it starts from: until
@@ -157,26 +167,34 @@ impl Ratio {
         (self.scenario.as_deref(), self.connections)
     }
 
-    fn of(row: &BenchRow, base: &BenchRow) -> Self {
+    /// Of runs on one level, each with its own base; `None` without any.
+    fn of(pairs: &[(&BenchRow, &BenchRow)]) -> Option<Self> {
+        let (row, base) = pairs.first()?;
         let cpu = |row: &BenchRow| {
             let cpu_ns = row.run.server.as_ref()?.cpu_ns;
             (row.run.requests.ok > 0).then(|| cpu_ns as f64 / row.run.requests.ok as f64)
         };
-        Self {
+        Some(Self {
             scenario: row.run.config.scenario.clone(),
             connections: row.connections,
             wire: row.wire.clone(),
             base: base.wire.clone(),
-            ok_per_s: divide(row.run.rates.ok_per_s, base.run.rates.ok_per_s),
-            server_cpu_per_request: divide(cpu(row), cpu(base)),
-        }
+            ok_per_s: mean_ratio(pairs, |row| row.run.rates.ok_per_s),
+            server_cpu_per_request: mean_ratio(pairs, cpu),
+        })
     }
 }
 
-/// To a ten-thousandth, so that files are stable; `None` when it would not be a finite number.
-fn divide(above: Option<f64>, below: Option<f64>) -> Option<f64> {
-    let ratio = above? / below.filter(|below| *below > 0.0)?;
-    ratio.is_finite().then(|| (ratio * 10_000.0).round() / 10_000.0)
+/// The geometric mean, to a ten-thousandth, so that files are stable; `None` when one of them would not be a finite number.
+fn mean_ratio(pairs: &[(&BenchRow, &BenchRow)], figure: impl Fn(&BenchRow) -> Option<f64>) -> Option<f64> {
+    let ratio = |(row, base): &(&BenchRow, &BenchRow)| Some(figure(row)? / figure(base).filter(|base| *base > 0.0)?);
+    let ratios: Vec<f64> = pairs.iter().map(ratio).collect::<Option<_>>()?;
+    let mean = match ratios.as_slice() {
+        // Its logarithm would cost the last digits, and a rate of zero is a ratio too.
+        [one] => *one,
+        several => (several.iter().map(|ratio| ratio.ln()).sum::<f64>() / several.len() as f64).exp(),
+    };
+    mean.is_finite().then(|| (mean * 10_000.0).round() / 10_000.0)
 }
 
 /// An empty bench of this build's schema version.
@@ -199,5 +217,34 @@ impl Default for Bench {
             ratios: Vec::new(),
             validity: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(wire: &str, connections: u32, ok_per_s: f64) -> BenchRow {
+        let mut run = Run::default();
+        run.rates.ok_per_s = Some(ok_per_s);
+        BenchRow { wire: wire.to_owned(), connections, spread: None, counts: None, run }
+    }
+
+    #[test]
+    fn wires_are_compared_row_by_row_within_a_level() {
+        let rows = vec![
+            row("http", 1, 100.0),
+            row("zap", 1, 150.0),
+            row("http", 8, 1000.0),
+            row("zap", 8, 2000.0),
+            row("zap", 8, 4000.0),
+            row("http", 8, 500.0),
+            row("zap", 64, 1.0),
+        ];
+        let mut bench = Bench { rows, ..Bench::default() };
+        bench.compare_wires("zap", "http");
+        let found: Vec<_> = bench.ratios.iter().map(|ratio| (ratio.connections, ratio.ok_per_s)).collect();
+        assert_eq!(found, [(1, Some(1.5)), (8, Some(4.0))]);
+        assert!(bench.ratios.iter().all(|ratio| ratio.server_cpu_per_request.is_none()));
     }
 }

@@ -1,6 +1,11 @@
 //! `zapring bench`.
 
-use std::{collections::BTreeMap, num::NonZero, time::Duration};
+use std::{
+    collections::BTreeMap,
+    num::NonZero,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::ValueEnum;
 use codec::{json::Library, scenario::Scenario};
@@ -8,9 +13,15 @@ use engine::{Address, Engine};
 use harness::{
     BenchError, BenchPlan, CoreLayout, CoreList, Elsewhere, HostFiles, Levels, Rig, Target,
     bench::{self, Step},
+    limits::MAX_TURNS,
 };
 use indicatif::ProgressBar;
-use results::{Bench, ExitCode, Placement, report::bench::text};
+use results::{
+    Bench, ExitCode, Placement, Run,
+    compare::{Ask, Verdict, compare},
+    limits::{MIN_PAIRS, NOISE_THRESHOLD},
+    report::{self, bench::text},
+};
 
 use crate::{
     census::census,
@@ -22,6 +33,15 @@ use crate::{
     side_cores::SideCores,
     tune, value,
 };
+
+/// How long a run is by default, after a third of it as warm-up.
+const RUN: Duration = Duration::from_secs(3);
+
+/// And one of two builds in turns, after a fifth of it: many short pairs say more than a few long ones, because a host's mood changes within seconds.
+const TURN: Duration = Duration::from_millis(100);
+
+/// So many times the rounds that were asked for are made where they do not suffice to say anything.
+const MORE: u32 = 4;
 
 /// Where the two sides run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,7 +88,7 @@ fn asked(text: &str) -> Result<Asked, String> {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Connection counts [default: 1,8,64,256, or 64 with --scenario all]
+    /// Connection counts [default: 1,8,64,256, or 64 with --scenario all or --against]
     #[arg(long, value_name = "LIST")]
     levels: Option<Levels>,
     /// Users up to so many instead: levels of 1, a quarter, a half, and all of them
@@ -80,12 +100,24 @@ pub(crate) struct Args {
     /// A fixed number of requests instead of levels and a duration, as zap-proto/bench has them
     #[arg(long, value_enum, value_name = "NAME", conflicts_with_all = ["levels", "vusers", "duration"])]
     shape: Option<Shape>,
-    /// How long each wire is measured at each level
-    #[arg(short, long, default_value = "3s", value_parser = value::time, value_name = "TIME")]
-    duration: Duration,
-    /// Warm-up before each
-    #[arg(long, default_value = "1s", value_parser = value::time, value_name = "TIME")]
-    warmup: Duration,
+    /// How long each wire is measured at each level [default: 3s, or 100ms with --against]
+    #[arg(short, long, value_parser = value::time, value_name = "TIME")]
+    duration: Option<Duration>,
+    /// Warm-up before each [default: 1s, or 20ms with --against]
+    #[arg(long, value_parser = value::time, value_name = "TIME")]
+    warmup: Option<Duration>,
+    /// Another build of zapring to measure in turns with this one: a server of each, many short runs, and what differs by more than noise
+    #[arg(long, conflicts_with_all = ["server", "target", "shape", "html"], value_name = "PROGRAM")]
+    against: Option<PathBuf>,
+    /// How often each run is made on each side; up to four times as often while nothing can be said [default: 60]
+    #[arg(long, requires = "against", value_parser = clap::value_parser!(u32).range(MIN_PAIRS as i64..=i64::from(MAX_TURNS)), value_name = "N")]
+    rounds: Option<u32>,
+    /// Where the other build's result goes [default: beside --out, with -against before the extension]
+    #[arg(long, requires = "against", value_name = "PATH")]
+    against_out: Option<PathBuf>,
+    /// Smaller differences between the builds are none [default: 5%]
+    #[arg(long, requires = "against", value_parser = value::share, value_name = "PERCENT")]
+    threshold: Option<f64>,
     /// Where server and loader run with respect to each other
     #[arg(long, value_enum, default_value = "split", value_name = "NAME")]
     placement: Placed,
@@ -135,6 +167,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.server {
         return leave_up(&plan);
     }
+    if let Some(other) = &args.against {
+        return against(args, &plan, other);
+    }
     let output = args.document.open(Bench::file_name)?;
     let stop = document::stop_flag()?;
     let bar = args.document.bar(plan.runs().count() as u64);
@@ -151,6 +186,53 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(made.put(output))
 }
 
+/// This build and another one in turns, and what differs. Handicaps are this build's alone.
+fn against(args: &Args, new: &BenchPlan, other: &Path) -> Result<ExitCode, Failure> {
+    let mut base = new.clone();
+    other.clone_into(&mut base.rig.exe);
+    base.rig.server_args = server_args(args, false);
+    let output = args.document.open(Bench::file_name)?;
+    let base_output = args.document.open_beside(args.against_out.as_deref(), "-against", Bench::file_name)?;
+    let (rounds, plan_rows) = (args.rounds.unwrap_or(60), new.runs().count());
+    let stop = document::stop_flag()?;
+    let per_rounds = 2 * u64::from(rounds) * plan_rows as u64;
+    let bar = args.document.bar(per_rounds);
+    let ask = Ask { threshold: args.threshold.unwrap_or(NOISE_THRESHOLD), across: Vec::new() };
+    let judged = |base: &Bench, new: &Bench| compare(&rows(base), &rows(new), &ask);
+    let mut enough = |base: &Bench, new: &Bench| {
+        let made = new.rows.len() / plan_rows;
+        let unclear = |bar: &ProgressBar| {
+            bar.inc_length(per_rounds);
+            false
+        };
+        made.is_multiple_of(rounds as usize) && (judged(base, new).verdict != Verdict::Inconclusive || unclear(&bar))
+    };
+    let mut turns = bench::in_turns([&base, new], MORE * rounds, &mut enough, &stop, &mut |step| show(&bar, &step))?;
+    bar.finish_and_clear();
+    for side in [&mut turns.base, &mut turns.new] {
+        side.environment.tuning = tune::recorded();
+    }
+    let comparison = judged(&turns.base, &turns.new);
+    let text = format!("base: {}\n\n{}", other.display(), report::compare::text(&comparison));
+    let mut codes = turns.new.exit_codes(0);
+    codes.extend(turns.base.exit_codes(0));
+    codes.extend((comparison.verdict > Verdict::Improved).then(|| comparison.verdict.exit_code()));
+    let base_name = base_output.name().to_owned();
+    match base_output.write(&turns.base) {
+        Ok(()) => eprintln!("base written to {base_name}"),
+        Err(error) => {
+            eprintln!("zapring: {error}");
+            codes.push(error.exit_code());
+        }
+    }
+    let made = Made { document: &turns.new, text, codes, end: turns.end, code_of: BenchError::exit_code };
+    Ok(made.put(output))
+}
+
+fn rows(bench: &Bench) -> Vec<&Run> {
+    bench.rows.iter().map(|row| &row.run).collect()
+}
+
 fn plan(args: &Args) -> Result<BenchPlan, Failure> {
     let mut plan = BenchPlan::new(document::own_exe()?, layout(args)?, env!("ZAPRING_VERSION"));
     plan.command = document::command();
@@ -163,25 +245,34 @@ fn plan(args: &Args) -> Result<BenchPlan, Failure> {
     let rig = &mut plan.rig;
     rig.targets = targets(args)?;
     rig.requests = args.shape.map(|shape| shape.counts().1);
-    rig.duration = args.duration;
-    rig.warmup = args.warmup;
+    let turns = args.against.is_some();
+    rig.duration = args.duration.unwrap_or(if turns { TURN } else { RUN });
+    rig.warmup = args.warmup.unwrap_or(if turns { TURN / 5 } else { RUN / 3 });
     rig.server_engine = Some(server_engine.name().to_owned());
     rig.loader_engine = Some(loader_engine.name().to_owned());
-    rig.server_args = args.engine.typed();
-    if let Some(json) = args.json {
-        rig.server_args.extend(["--json".to_owned(), json.to_string()]);
-    }
+    rig.server_args = server_args(args, true);
     rig.loader_args = args.engine.typed();
     if args.pipeline != 1 {
         rig.loader_args.extend(["--pipeline".to_owned(), args.pipeline.to_string()]);
     }
-    rig.server_args.extend(args.handicap.typed());
-    rig.server_args.extend(args.debug_alloc.then(|| "--debug-alloc".to_owned()));
     rig.census = Some(census());
     if !args.target.is_empty() {
         elsewhere(args, rig)?;
     }
     Ok(plan)
+}
+
+/// What the server is started with beyond its place.
+fn server_args(args: &Args, handicapped: bool) -> Vec<String> {
+    let mut typed = args.engine.typed();
+    if let Some(json) = args.json {
+        typed.extend(["--json".to_owned(), json.to_string()]);
+    }
+    if handicapped {
+        typed.extend(args.handicap.typed());
+    }
+    typed.extend(args.debug_alloc.then(|| "--debug-alloc".to_owned()));
+    typed
 }
 
 /// Turns a rig to a server that is there already.
@@ -239,7 +330,7 @@ fn levels(args: &Args) -> Levels {
         (_, _, Some(shape)) => text(&shape.counts().0.to_string()),
         (Some(levels), ..) => levels.clone(),
         (None, Some(most), _) => Levels::up_to(most),
-        (None, None, None) if args.scenario == Some(Asked::All) => text("64"),
+        (None, None, None) if args.scenario == Some(Asked::All) || args.against.is_some() => text("64"),
         (None, None, None) => Levels::default(),
     }
 }

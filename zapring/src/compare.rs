@@ -11,7 +11,7 @@ use results::{
     report,
 };
 
-use crate::{failure::Failure, load};
+use crate::{failure::Failure, load, value};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,20 +25,11 @@ pub(crate) struct Args {
     #[arg(last = true, required = true, value_name = "NEW")]
     new: Vec<PathBuf>,
     /// Smaller differences are none [default: 5%]
-    #[arg(long, value_parser = share, value_name = "PERCENT")]
+    #[arg(long, value_parser = value::share, value_name = "PERCENT")]
     threshold: Option<f64>,
     /// What may differ, because it is what is compared, as in engine or kernel; repeatable
     #[arg(long, value_parser = PossibleValuesParser::new(FACTS.map(|(key, _)| key)), hide_possible_values = true, value_name = "KEY")]
     across: Vec<String>,
-}
-
-/// A share in percent, as in `5` or `2.5%`.
-fn share(text: &str) -> Result<f64, String> {
-    let percent = text.strip_suffix('%').unwrap_or(text).trim();
-    match percent.parse::<f64>() {
-        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
-        _ => Err("not a percentage between 0 and 100, as in 5%".to_owned()),
-    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -75,17 +66,4 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Failure> {
         Ok(document)
     };
     paths.iter().map(one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentages() {
-        assert_eq!((share("5"), share("2.5%")), (Ok(0.05), Ok(0.025)));
-        for wrong in ["", "0", "-1", "100", "NaN", "five", "inf"] {
-            assert!(share(wrong).is_err(), "{wrong}");
-        }
-    }
 }

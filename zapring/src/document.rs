@@ -63,11 +63,34 @@ impl DocumentArgs {
         Ok(Outputs { document, page })
     }
 
-    /// The folder of runs is made where it is missing; any other must be there.
+    /// Opens the place of a second document that goes beside the first: `path` where it is given, else the first one's name with `suffix`
+    /// before its extension.
+    pub(crate) fn open_beside(
+        &self,
+        path: Option<&Path>,
+        suffix: &str,
+        file_name: fn(u64) -> String,
+    ) -> Result<Output, Failure> {
+        let beside = match (path, &self.out) {
+            (Some(path), _) => path.to_owned(),
+            (None, Some(out)) if out.as_os_str() == "-" => {
+                return Err(Failure::Usage("with --out - the other file needs a name: give --against-out".to_owned()));
+            }
+            (None, Some(out)) => with_suffix(out, suffix),
+            (None, None) => return Self::open_run(|now_ns| with_suffix(Path::new(&file_name(now_ns)), suffix)),
+        };
+        Ok(Output::open(&beside)?)
+    }
+
     fn open_document(&self, file_name: fn(u64) -> String) -> Result<Output, Failure> {
-        if let Some(path) = &self.out {
-            return Ok(Output::open(path)?);
+        match &self.out {
+            Some(path) => Ok(Output::open(path)?),
+            None => Self::open_run(|now_ns| PathBuf::from(file_name(now_ns))),
         }
+    }
+
+    /// The folder of runs is made where it is missing; any other must be there.
+    fn open_run(file_name: impl Fn(u64) -> PathBuf) -> Result<Output, Failure> {
         fs::create_dir_all(RUNS)
             .map_err(|source| Failure::System { what: "making the folder results/runs", source })?;
         let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
@@ -83,6 +106,17 @@ impl DocumentArgs {
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("a template without mistakes");
         ProgressBar::new(runs).with_style(style)
     }
+}
+
+/// `x.json` with `-old` is `x-old.json`.
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(suffix);
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
 }
 
 /// A flag that the first SIGINT or SIGTERM raises.

@@ -28,6 +28,15 @@ pub(crate) fn size_bytes(text: &str) -> Result<usize, String> {
     usize::try_from(bytes).map_err(|_| format!("{text} is more than this machine can address"))
 }
 
+/// A share in percent, as in `5` or `2.5%`.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).trim();
+    match percent.parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        _ => Err("not a percentage between 0 and 100, as in 5%".to_owned()),
+    }
+}
+
 /// Cores that exist and that this process may use.
 pub(crate) fn usable(cores: &CoreList) -> Result<Vec<usize>, Failure> {
     let host = HostFiles::live();
@@ -61,6 +70,14 @@ fn numbers(cores: &CoreList) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentages() {
+        assert_eq!((share("5"), share("2.5%")), (Ok(0.05), Ok(0.025)));
+        for wrong in ["", "0", "-1", "100", "NaN", "five", "inf"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn cpus_keep_their_order_and_may_repeat() {

@@ -79,3 +79,59 @@ fn what_is_missing_or_no_run_is_never_a_pass() {
     let (status, _, _) = compare(&[&base]);
     assert_eq!(status, Some(2), "no other side");
 }
+
+/// Both builds in turns: `against` and what else is asked, with the result in `folder`.
+fn in_turns(folder: &Path, against: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let output = zapring()
+        .args(["bench", "--quiet", "--engine", "uring", "--wires", "http", "--levels", "4"])
+        .args(["-d", "40ms", "--warmup", "5ms", "--rounds", "10", "--out"])
+        .arg(folder.join("new.json"))
+        .arg("--against")
+        .arg(against)
+        .args(args)
+        .output()
+        .expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn two_builds_are_measured_in_turns() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let this = Path::new(env!("CARGO_BIN_EXE_zapring"));
+    let bench = |name: &str| -> results::Bench {
+        serde_json::from_slice(&fs::read(folder.join(name)).expect("written")).expect("a bench")
+    };
+
+    // Wide open, so that it is the same on any host.
+    let (status, out, err) = in_turns(folder, this, &["--threshold", "99"]);
+    assert_eq!(status, Some(0), "{out}{err}");
+    assert!(out.contains("http/4: same, 10 runs of base and 10 of new"), "{out}");
+    assert!(!out.contains("one after the other"), "they were interleaved: {out}");
+    let (base, new) = (bench("new-against.json"), bench("new.json"));
+    assert_eq!((base.rows.len(), new.rows.len()), (10, 10));
+    let starts = |bench: &results::Bench| bench.rows.iter().map(|row| row.run.started_at.clone()).collect::<Vec<_>>();
+    let (base, new) = (starts(&base), starts(&new));
+    for round in 0..10 {
+        assert_eq!(base[round] < new[round], round % 2 == 0, "who is first takes turns: {base:?} {new:?}");
+    }
+
+    let (status, out, err) = in_turns(folder, this, &["--handicap-spin", "50us", "--against-out", "/dev/null"]);
+    assert_eq!(status, Some(20), "only this build is handicapped: {out}{err}");
+    assert!(out.contains("verdict: regressed"), "{out}");
+}
+
+#[test]
+fn another_build_that_is_none_is_said() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (against, words) in [("/nowhere/zapring", "/nowhere/zapring serve"), ("/bin/false", "/bin/false")] {
+        let (status, out, err) = in_turns(folder.path(), Path::new(against), &[]);
+        assert!(status.is_some_and(|status| status != 0) && err.contains(words), "{status:?} {out}{err}");
+        assert!(!folder.path().join("new.json").exists(), "nothing was measured");
+    }
+    let (status, _, err) = in_turns(folder.path(), Path::new("/bin/false"), &["--target", "http://127.0.0.1:1/"]);
+    assert_eq!(status, Some(2), "{err}");
+    let (status, _, err) = in_turns(folder.path(), Path::new("/bin/false"), &["--rounds", "9"]);
+    assert_eq!(status, Some(2), "{err}");
+}

@@ -1,5 +1,7 @@
 //! What can go wrong in a bench, and the exit code it means.
 
+use std::path::PathBuf;
+
 use results::ExitCode;
 
 use crate::rig::RigError;
@@ -13,6 +15,14 @@ pub enum BenchError {
         /// What is wrong and what would be right.
         reason: &'static str,
     },
+    /// One of two builds does not serve.
+    #[error("{program} does not serve as this build does: {source}")]
+    Side {
+        /// The executable.
+        program: PathBuf,
+        /// Why.
+        source: RigError,
+    },
     /// A server or a loader failed.
     #[error(transparent)]
     Rig(#[from] RigError),
@@ -24,7 +34,7 @@ impl BenchError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Plan { .. } => ExitCode::Usage,
-            Self::Rig(error) => error.exit_code(),
+            Self::Rig(error) | Self::Side { source: error, .. } => error.exit_code(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod plan;
+pub mod turns;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,10 +10,11 @@ use results::{Bench, BenchRow, Run};
 
 pub use error::BenchError;
 pub use plan::BenchPlan;
+pub use turns::{Turns, in_turns};
 
 use crate::environment;
 use crate::moment::Moment;
-use crate::rig::{End, LoadEnd, Server};
+use crate::rig::{End, LoadEnd, Measured, Server, Target};
 
 /// What the bench is doing, for whoever shows it.
 #[derive(Debug)]
@@ -64,7 +66,7 @@ pub fn run(plan: &BenchPlan, stop: &AtomicBool, progress: &mut dyn FnMut(Step<'_
     let mut bench = document(plan);
     progress(Step::Starting);
     let Some(mut server) = Server::start(&plan.rig, stop)? else {
-        return Ok(conclude(plan, bench, BenchEnd::Interrupted));
+        return Ok(BenchResult { bench: conclude(plan, bench, false), end: BenchEnd::Interrupted });
     };
     progress(Step::Serving { pid: server.pid() });
     let end = match drive(plan, &mut server, stop, progress, &mut bench.rows) {
@@ -73,7 +75,8 @@ pub fn run(plan: &BenchPlan, stop: &AtomicBool, progress: &mut dyn FnMut(Step<'_
         Err(error) => BenchEnd::Failed(error),
     };
     server.stop();
-    Ok(conclude(plan, bench, end))
+    let bench = conclude(plan, bench, matches!(end, BenchEnd::Complete));
+    Ok(BenchResult { bench, end })
 }
 
 /// Makes every run of the plan; `false` when stopped.
@@ -94,13 +97,16 @@ fn drive(
             LoadEnd::Stopped => return Ok(false),
             LoadEnd::Done(measured) => {
                 progress(Step::Done { run: &measured.run });
-                let wire = target.wire.clone();
-                let (spread, counts, run) = (measured.spread, measured.counts, *measured.run);
-                rows.push(BenchRow { wire, connections, spread, counts, run });
+                rows.push(row(target, connections, measured));
             }
         }
     }
     Ok(true)
+}
+
+fn row(target: &Target, connections: u32, measured: Measured) -> BenchRow {
+    let Measured { run, spread, counts } = measured;
+    BenchRow { wire: target.wire.clone(), connections, spread, counts, run: *run }
 }
 
 fn document(plan: &BenchPlan) -> Bench {
@@ -122,11 +128,11 @@ fn document(plan: &BenchPlan) -> Bench {
     }
 }
 
-fn conclude(plan: &BenchPlan, mut bench: Bench, end: BenchEnd) -> BenchResult {
-    bench.interrupted = !matches!(end, BenchEnd::Complete);
+fn conclude(plan: &BenchPlan, mut bench: Bench, complete: bool) -> Bench {
+    bench.interrupted = !complete;
     if let [base, .., target] = plan.rig.targets.as_slice() {
         bench.compare_wires(&target.wire, &base.wire);
     }
     bench.validity.extend(bench.leak());
-    BenchResult { bench, end }
+    bench
 }
