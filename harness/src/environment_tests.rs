@@ -1,38 +1,18 @@
 //! The record of built trees, and of this host.
 
-use std::fs;
+use std::path::Path;
 
 use super::*;
+use crate::built_tree::BuiltTree;
 
-struct Tree {
-    _folder: tempfile::TempDir,
-    files: HostFiles,
-}
-
-impl Tree {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let files = HostFiles::at(folder.path().join("proc"), folder.path().join("sys"));
-        Self { _folder: folder, files }
-    }
-
-    fn put(&self, path: std::path::PathBuf, text: &str) {
-        fs::create_dir_all(path.parent().expect("inside the tree")).expect("writable");
-        fs::write(path, text).expect("writable");
-    }
-
-    fn proc(&self, path: &str, text: &str) {
-        self.put(self.files.proc_path(path), text);
-    }
-
-    fn cpu(&self, path: &str, text: &str) {
-        self.put(self.files.sys_path("devices/system/cpu").join(path), text);
-    }
+/// A file of the CPUs' folder.
+fn cpu_file(tree: &BuiltTree, path: &str, text: &str) {
+    tree.sys(Path::new("devices/system/cpu").join(path), text);
 }
 
 #[test]
 fn facts_of_a_built_tree() {
-    let tree = Tree::new();
+    let tree = BuiltTree::new();
     tree.proc("sys/kernel/osrelease", "6.18.0-test\n");
     tree.proc("cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n\n");
     tree.proc("meminfo", "MemTotal:       1024 kB\nMemFree: 1 kB\n");
@@ -46,17 +26,17 @@ fn facts_of_a_built_tree() {
          Max open files            1024                 1048576              files\n\
          Max locked memory         8388608              unlimited            bytes\n",
     );
-    tree.cpu("online", "2-3\n");
-    tree.cpu("isolated", "\n");
-    tree.cpu("nohz_full", "3\n");
-    tree.cpu("cpu2/cpufreq/scaling_governor", "performance\n");
-    tree.cpu("cpu3/cpufreq/scaling_governor", "powersave\n");
-    tree.cpu("cpu2/cpufreq/scaling_driver", "acpi-cpufreq\n");
-    tree.cpu("cpufreq/boost", "0\n");
-    tree.cpu("smt/active", "0\n");
-    tree.cpu("vulnerabilities/spectre_v2", "Mitigation: CSV2, BHB\n");
+    cpu_file(&tree, "online", "2-3\n");
+    cpu_file(&tree, "isolated", "\n");
+    cpu_file(&tree, "nohz_full", "3\n");
+    cpu_file(&tree, "cpu2/cpufreq/scaling_governor", "performance\n");
+    cpu_file(&tree, "cpu3/cpufreq/scaling_governor", "powersave\n");
+    cpu_file(&tree, "cpu2/cpufreq/scaling_driver", "acpi-cpufreq\n");
+    cpu_file(&tree, "cpufreq/boost", "0\n");
+    cpu_file(&tree, "smt/active", "0\n");
+    cpu_file(&tree, "vulnerabilities/spectre_v2", "Mitigation: CSV2, BHB\n");
     let source = "devices/system/clocksource/clocksource0/current_clocksource";
-    tree.put(tree.files.sys_path(source), "arch_sys_counter\n");
+    tree.sys(source, "arch_sys_counter\n");
     let environment = collect(&tree.files, "0.1.0+abc123-dirty");
     assert_eq!(environment.kernel_release.as_deref(), Some("6.18.0-test"));
     assert_eq!(environment.cpu_model.as_deref(), Some("implementer 0x41 part 0xd40"));
@@ -84,7 +64,7 @@ fn facts_of_a_built_tree() {
 /// Ten large and ten small cores of a GB10: parts 0xd85 (Cortex-X925) and 0xd87 (Cortex-A725), in two blocks of five each, and without SMT.
 #[test]
 fn two_types_of_cores_are_told_apart() {
-    let tree = Tree::new();
+    let tree = BuiltTree::new();
     let is_large = |cpu: u32| (5..10).contains(&cpu) || cpu >= 15;
     let mut cpuinfo = String::new();
     for cpu in 0..20 {
@@ -92,13 +72,13 @@ fn two_types_of_cores_are_told_apart() {
         cpuinfo.push_str(&format!(
             "processor\t: {cpu}\nBogoMIPS\t: 2000.00\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\nCPU part\t: {part}\nCPU revision\t: 1\n\n"
         ));
-        tree.cpu(&format!("cpu{cpu}/cpu_capacity"), if is_large(cpu) { "1024\n" } else { "718\n" });
+        cpu_file(&tree, &format!("cpu{cpu}/cpu_capacity"), if is_large(cpu) { "1024\n" } else { "718\n" });
         let khz = if is_large(cpu) { "3900000\n" } else { "2808000\n" };
-        tree.cpu(&format!("cpu{cpu}/cpufreq/cpuinfo_max_freq"), khz);
+        cpu_file(&tree, &format!("cpu{cpu}/cpufreq/cpuinfo_max_freq"), khz);
     }
     tree.proc("cpuinfo", &cpuinfo);
-    tree.cpu("online", "0-19\n");
-    tree.cpu("smt/active", "0\n");
+    cpu_file(&tree, "online", "0-19\n");
+    cpu_file(&tree, "smt/active", "0\n");
     let environment = collect(&tree.files, "0.1.0");
     let of = |part: &str, capacity, most_hz, cpus: Vec<u32>| CoreType {
         model: Some(format!("implementer 0x41 part {part} r0x0p1")),
@@ -119,10 +99,10 @@ fn two_types_of_cores_are_told_apart() {
 /// A virtual machine: no frequencies, no capacities, one model; CPU 1 is offline and has no entry.
 #[test]
 fn a_virtual_machine_has_one_type_and_no_frequency() {
-    let tree = Tree::new();
+    let tree = BuiltTree::new();
     let core = |cpu: u32| format!("processor\t: {cpu}\nmodel name\t: Example CPU\n\n");
     tree.proc("cpuinfo", &[core(0), core(2)].concat());
-    tree.cpu("online", "0,2\n");
+    cpu_file(&tree, "online", "0,2\n");
     let environment = collect(&tree.files, "0.1.0");
     let model = Some("Example CPU".to_owned());
     assert_eq!(environment.core_types, [CoreType { model, capacity: None, most_hz: None, cpus: vec![0, 2] }]);

@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+#[cfg(test)]
+mod built_tree;
 mod captured;
 pub mod child;
 pub mod core_list;

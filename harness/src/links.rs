@@ -70,53 +70,39 @@ fn number(path: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::built_tree::BuiltTree;
 
-    struct Tree {
-        _folder: tempfile::TempDir,
-        files: HostFiles,
+    fn put(tree: &BuiltTree, link: &str, file: &str, text: &str) {
+        tree.sys(format!("class/net/{link}/{file}"), text);
     }
 
-    impl Tree {
-        fn new() -> Self {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            let files = HostFiles::at(folder.path().join("proc"), folder.path().join("sys"));
-            Self { _folder: folder, files }
-        }
-
-        fn put(&self, link: &str, file: &str, text: &str) {
-            let path = self.files.sys_path(format!("class/net/{link}/{file}"));
-            fs::create_dir_all(path.parent().expect("inside the tree")).expect("writable");
-            fs::write(path, text).expect("writable");
-        }
-
-        fn link(&self, name: &str, kind: &str, speed: &str, counters: [u64; 7]) {
-            self.put(name, "type", kind);
-            self.put(name, "speed", speed);
-            let names =
-                ["rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "rx_dropped", "tx_dropped", "rx_missed_errors"];
-            for (file, count) in names.into_iter().zip(counters) {
-                self.put(name, &format!("statistics/{file}"), &format!("{count}\n"));
-            }
+    fn link(tree: &BuiltTree, name: &str, kind: &str, speed: &str, counters: [u64; 7]) {
+        put(tree, name, "type", kind);
+        put(tree, name, "speed", speed);
+        let names =
+            ["rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "rx_dropped", "tx_dropped", "rx_missed_errors"];
+        for (file, count) in names.into_iter().zip(counters) {
+            put(tree, name, &format!("statistics/{file}"), &format!("{count}\n"));
         }
     }
 
     #[test]
     fn differences_of_a_built_tree() {
-        let tree = Tree::new();
-        tree.link("lo", "772\n", "", [1; 7]);
-        tree.link("eth0", "1\n", "25000\n", [100, 200, 10, 20, 1, 2, 3]);
-        tree.put("eth0", "device/vendor", "x");
-        tree.link("veth1", "1\n", "10000\n", [0; 7]);
-        tree.link("virtio", "1\n", "-1\n", [0; 7]);
-        tree.put("virtio", "device/vendor", "x");
-        tree.link("silent", "1\n", "10000\n", [5; 7]);
+        let tree = BuiltTree::new();
+        link(&tree, "lo", "772\n", "", [1; 7]);
+        link(&tree, "eth0", "1\n", "25000\n", [100, 200, 10, 20, 1, 2, 3]);
+        put(&tree, "eth0", "device/vendor", "x");
+        link(&tree, "veth1", "1\n", "10000\n", [0; 7]);
+        link(&tree, "virtio", "1\n", "-1\n", [0; 7]);
+        put(&tree, "virtio", "device/vendor", "x");
+        link(&tree, "silent", "1\n", "10000\n", [5; 7]);
         let start = links(&tree.files);
         assert_eq!(start.keys().collect::<Vec<_>>(), ["eth0", "silent", "veth1", "virtio"]);
-        tree.link("eth0", "1\n", "25000\n", [1100, 2200, 20, 40, 2, 4, 6]);
+        link(&tree, "eth0", "1\n", "25000\n", [1100, 2200, 20, 40, 2, 4, 6]);
         for name in ["veth1", "virtio"] {
-            tree.link(name, "1\n", "10000\n", [9; 7]);
+            link(&tree, name, "1\n", "10000\n", [9; 7]);
         }
-        tree.put("virtio", "speed", "-1\n");
+        put(&tree, "virtio", "speed", "-1\n");
         let since = since(&start, &links(&tree.files), 7);
         assert_eq!(
             since[0],
@@ -138,10 +124,10 @@ mod tests {
     #[test]
     fn what_is_missing_or_broken_is_left_out() {
         assert!(links(&HostFiles::at("/nonexistent", "/nonexistent")).is_empty());
-        let tree = Tree::new();
-        tree.put("bonding_masters", "type", "x");
-        tree.put("half", "type", "1\n");
-        tree.put("half", "statistics/rx_bytes", "7\n");
+        let tree = BuiltTree::new();
+        put(&tree, "bonding_masters", "type", "x");
+        put(&tree, "half", "type", "1\n");
+        put(&tree, "half", "statistics/rx_bytes", "7\n");
         assert!(links(&tree.files).is_empty());
         let there = [("eth9".to_owned(), LinkUse { sent_packets: 5, ..LinkUse::default() })].into();
         assert!(since(&BTreeMap::new(), &there, 1).is_empty(), "one that came meanwhile");

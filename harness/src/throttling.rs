@@ -76,23 +76,15 @@ fn counters(folder: &Path) -> Option<Throttling> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::built_tree::BuiltTree;
 
-    struct Tree {
-        _folder: tempfile::TempDir,
-        files: HostFiles,
-    }
-
-    fn tree(groups: &str, stats: &[(&str, &str)]) -> Tree {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let files = HostFiles::at(folder.path().join("proc"), folder.path().join("sys"));
-        fs::create_dir_all(files.proc_path("5")).expect("writable");
-        fs::write(files.proc_path("5/cgroup"), groups).expect("writable");
+    fn tree(groups: &str, stats: &[(&str, &str)]) -> BuiltTree {
+        let tree = BuiltTree::new();
+        tree.proc("5/cgroup", groups);
         for (group, text) in stats {
-            let path = files.sys_path("fs/cgroup").join(group);
-            fs::create_dir_all(&path).expect("writable");
-            fs::write(path.join("cpu.stat"), text).expect("writable");
+            tree.sys(format!("fs/cgroup/{group}/cpu.stat"), text);
         }
-        Tree { _folder: folder, files }
+        tree
     }
 
     /// `cpu.stat` of version 2 on Linux 6.18.

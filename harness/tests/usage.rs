@@ -1,9 +1,13 @@
 //! CPU, core and memory figures: over built trees with known differences, and over this very process.
 
+#[path = "../src/built_tree.rs"]
+mod built_tree;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use built_tree::BuiltTree;
 use harness::usage::{Sample, core_ticks, memory, thread_times};
 use harness::{HostFiles, UsageError, Watch};
 use results::{ContextSwitches, Throttling};
@@ -11,24 +15,24 @@ use results::{ContextSwitches, Throttling};
 const PID: u32 = 77;
 const TICK_NS: u64 = 10_000_000;
 
+/// A built tree with a process in it.
 struct Tree {
-    _folder: tempfile::TempDir,
-    files: HostFiles,
+    tree: BuiltTree,
 }
 
 impl Tree {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let files = HostFiles::at(folder.path().join("proc"), folder.path().join("sys"));
-        let tree = Self { _folder: folder, files };
+        let tree = Self { tree: BuiltTree::new() };
         tree.memory(1000, 2000);
         tree
     }
 
     fn put(&self, path: impl AsRef<Path>, text: &str) {
-        let path: PathBuf = self.files.proc_path(path);
-        fs::create_dir_all(path.parent().expect("inside the tree")).expect("writable");
-        fs::write(path, text).expect("writable");
+        self.tree.proc(path, text);
+    }
+
+    fn files(&self) -> &HostFiles {
+        &self.tree.files
     }
 
     fn thread(&self, thread: u32, cpu_ns: u64) {
@@ -40,7 +44,7 @@ impl Tree {
     }
 
     fn ended(&self, thread: u32) {
-        fs::remove_dir_all(self.files.proc_path(format!("{PID}/task/{thread}"))).expect("it was put there");
+        fs::remove_dir_all(self.files().proc_path(format!("{PID}/task/{thread}"))).expect("it was put there");
     }
 }
 
@@ -57,7 +61,7 @@ fn differences_of_a_built_tree() {
     }
     let stat = |cores: &str| tree.put("stat", &format!("{}{cores}intr 1 2 3\n", core("cpu ", 9, 9, 9, 9, 9)));
     stat(&(core("cpu0", 100, 500, 70, 10, 4) + &core("cpu2", 10, 10, 10, 10, 10)));
-    let start = Sample::take(&tree.files, PID, &[0, 2]).expect("a complete tree");
+    let start = Sample::take(tree.files(), PID, &[0, 2]).expect("a complete tree");
 
     tree.thread(77, 1_500);
     tree.ended(78);
@@ -65,7 +69,7 @@ fn differences_of_a_built_tree() {
     tree.memory(3000, 2900);
     // Core 0 worked 20 ticks of user and 5 of softirq; its idle ring waited 60 ticks. Core 2 only waited.
     stat(&(core("cpu0", 120, 500, 130, 15, 7) + &core("cpu2", 10, 10, 99, 10, 10)));
-    let end = Sample::take(&tree.files, PID, &[0, 2]).expect("a complete tree");
+    let end = Sample::take(tree.files(), PID, &[0, 2]).expect("a complete tree");
 
     let block = end.since(&start, PID, 1_000_000_000, TICK_NS);
     assert_eq!(block.cpu_ns, 500 + 300);
@@ -85,13 +89,13 @@ fn differences_of_a_built_tree() {
 #[test]
 fn interrupts_may_be_apart_from_threads() {
     let tree = Tree::new();
-    let apart = || core_ticks(&tree.files, &[0]).expect("a complete tree")[&0].interrupts_apart;
+    let apart = || core_ticks(tree.files(), &[0]).expect("a complete tree")[&0].interrupts_apart;
     tree.put("stat", "cpu0 90000 1 2 5 6 0 9000 0 0 0\n");
     assert!(!apart(), "irq is nothing, as where ticks count");
     tree.put("stat", "cpu0 90000 1 2 5 6 700 9000 0 0 0\n");
     assert!(apart());
     tree.put("stat", "cpu0 90000 1 2 5 6 0 9000 0 0 0\n");
-    let queue = tree.files.sys_path("class/net/lo/queues/rx-0");
+    let queue = tree.files().sys_path("class/net/lo/queues/rx-0");
     fs::create_dir_all(&queue).expect("writable");
     for (mask, spread) in [("0\n", false), ("00000000,00000003\n", true)] {
         fs::write(queue.join("rps_cpus"), mask).expect("writable");
@@ -112,11 +116,11 @@ fn thread_time_belongs_to_the_core_it_is_pinned_to() {
         }
         tree.put("stat", &(core("cpu0", 1, 1, 1, 1, 1) + &core("cpu1", 1, 1, 1, 1, 1)));
         tree.put(format!("{PID}/cgroup"), "0::/box\n");
-        let group = tree.files.sys_path("fs/cgroup/box");
+        let group = tree.files().sys_path("fs/cgroup/box");
         fs::create_dir_all(&group).expect("writable");
         fs::write(group.join("cpu.stat"), format!("nr_throttled 2\nthrottled_usec {throttled_us}\n"))
             .expect("writable");
-        Sample::take(&tree.files, PID, &[0, 1]).expect("a complete tree")
+        Sample::take(tree.files(), PID, &[0, 1]).expect("a complete tree")
     };
     let (start, end) = (at([10, 1000, 5000], 100, 40), at([17, 1200, 5001], 130, 65));
     let block = end.since(&start, PID, 1_000_000_000, TICK_NS);
@@ -131,10 +135,10 @@ fn counters_that_run_backwards_count_as_nothing() {
     let tree = Tree::new();
     tree.thread(77, 1_000);
     tree.put("stat", &core("cpu0", 100, 0, 0, 0, 9));
-    let late = Sample::take(&tree.files, PID, &[0]).expect("a complete tree");
+    let late = Sample::take(tree.files(), PID, &[0]).expect("a complete tree");
     tree.thread(77, 900);
     tree.put("stat", &core("cpu0", 90, 0, 0, 0, 8));
-    let block = Sample::take(&tree.files, PID, &[0]).expect("a complete tree").since(&late, PID, 1, TICK_NS);
+    let block = Sample::take(tree.files(), PID, &[0]).expect("a complete tree").since(&late, PID, 1, TICK_NS);
     assert_eq!((block.cpu_ns, block.core_busy[0].busy_ns, block.core_busy[0].steal_ns), (0, 0, 0));
 }
 
@@ -144,23 +148,23 @@ fn without_schedstat_the_ticks_count() {
     let fields = "S 1 77 77 0 -1 4194304 100 0 0 0 30 12 0 0 20 0 1 0 100 1000 10 18446744073709551615 \
                   1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
     tree.put(format!("{PID}/task/77/stat"), &format!("77 (a (b) c) {fields}"));
-    let times = thread_times(&tree.files, PID, TICK_NS).expect("ticks are there");
+    let times = thread_times(tree.files(), PID, TICK_NS).expect("ticks are there");
     assert_eq!(times.cpu_ns.get(&77), Some(&(42 * TICK_NS)));
     tree.put(format!("{PID}/task/77/schedstat"), "0 0 0\n");
-    assert_eq!(thread_times(&tree.files, PID, TICK_NS).expect("ticks are there"), times);
+    assert_eq!(thread_times(tree.files(), PID, TICK_NS).expect("ticks are there"), times);
 }
 
 #[test]
 fn what_is_missing_is_named() {
     let tree = Tree::new();
     tree.put("stat", &core("cpu0", 1, 1, 1, 1, 1));
-    let error = core_ticks(&tree.files, &[0, 1]).expect_err("core 1 has no row");
+    let error = core_ticks(tree.files(), &[0, 1]).expect_err("core 1 has no row");
     assert!(matches!(error, UsageError::NoCore { core: 1, .. }), "{error}");
-    let error = thread_times(&tree.files, 4_000_000, TICK_NS).expect_err("no such process");
+    let error = thread_times(tree.files(), 4_000_000, TICK_NS).expect_err("no such process");
     assert_eq!(error.to_string(), "process 4000000 is not there: it has ended, or belongs to another PID namespace");
-    assert!(matches!(memory(&tree.files, 4_000_000), Err(UsageError::NoProcess { .. })));
+    assert!(matches!(memory(tree.files(), 4_000_000), Err(UsageError::NoProcess { .. })));
     tree.put(format!("{PID}/task/77/schedstat"), "garbage\n");
-    let error = thread_times(&tree.files, PID, TICK_NS).expect_err("no number");
+    let error = thread_times(tree.files(), PID, TICK_NS).expect_err("no number");
     assert!(matches!(error, UsageError::Malformed { .. }), "{error}");
 }
 

@@ -99,13 +99,27 @@ impl DocumentArgs {
 
     /// A bar of so many runs, on a terminal only.
     pub(crate) fn bar(&self, runs: u64) -> ProgressBar {
-        if self.quiet || !io::IsTerminal::is_terminal(&io::stderr()) {
-            return ProgressBar::hidden();
-        }
-        // Drawn once per run, by the thread that waits: nothing is drawn while something is measured.
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("a template without mistakes");
-        ProgressBar::new(runs).with_style(style)
+        bar(self.quiet, runs)
     }
+}
+
+/// A bar of so many steps, on a terminal only. It is drawn once a step, by the thread that waits: nothing is drawn while something is
+/// measured.
+pub(crate) fn bar(quiet: bool, steps: u64) -> ProgressBar {
+    if quiet || !io::IsTerminal::is_terminal(&io::stderr()) {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("a template without mistakes");
+    ProgressBar::new(steps).with_style(style)
+}
+
+/// Says how a command ended that gathered these exit codes, and the one that it ends with.
+pub(crate) fn ended(codes: &[ExitCode]) -> ExitCode {
+    let ending = Ending::of(codes);
+    if let Some(line) = ending.text() {
+        eprintln!("zapring: {line}");
+    }
+    ending.code
 }
 
 /// `x.json` with `-old` is `x-old.json`.
@@ -177,10 +191,6 @@ impl<T: Serialize + Clone + Into<Document>, E: Display> Made<'_, T, E> {
                 self.codes.push((self.code_of)(error));
             }
         }
-        let ending = Ending::of(&self.codes);
-        if let Some(line) = ending.text() {
-            eprintln!("zapring: {line}");
-        }
-        ending.code
+        ended(&self.codes)
     }
 }

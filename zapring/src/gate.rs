@@ -8,9 +8,8 @@ use harness::{
     gate::{self, GateEnd},
     limits::MAX_GATE_ROUNDS,
 };
-use indicatif::{ProgressBar, ProgressStyle};
 use results::{
-    Baseline, Ending, ExitCode, Output,
+    Baseline, ExitCode, Output,
     baseline::GateConfig,
     gate::{Outcome, judge},
     limits::MIN_ROUNDS,
@@ -120,11 +119,7 @@ fn hold(args: &Args) -> Result<ExitCode, Failure> {
         codes.push(error.exit_code());
     }
     codes.retain(|code| *code != ExitCode::Ok);
-    let ending = Ending::of(&codes);
-    if let Some(line) = ending.text() {
-        eprintln!("zapring: {line}");
-    }
-    Ok(ending.code)
+    Ok(document::ended(&codes))
 }
 
 fn config(args: &Args) -> Result<GateConfig, Failure> {
@@ -165,7 +160,7 @@ fn measure(
     enough: &mut dyn FnMut(&Baseline) -> bool,
 ) -> Result<(Baseline, ExitCode), Failure> {
     let stop = document::stop_flag()?;
-    let bar = bar(args, plan.max_rounds);
+    let bar = document::bar(args.quiet, plan.max_rounds.into()).with_message("rounds at most");
     let mut result = gate::run(plan, &stop, enough, &mut |step| bar.set_position(step.round.into()))?;
     bar.finish_and_clear();
     result.measured.environment.tuning = tune::recorded();
@@ -178,14 +173,4 @@ fn measure(
         }
     };
     Ok((result.measured, code))
-}
-
-/// Drawn once a round, while nothing is measured.
-fn bar(args: &Args, rounds: u32) -> ProgressBar {
-    if args.quiet || !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
-        return ProgressBar::hidden();
-    }
-    let style =
-        ProgressStyle::with_template("{bar:30} round {pos} of up to {len}").expect("a template without mistakes");
-    ProgressBar::new(rounds.into()).with_style(style)
 }

@@ -21,7 +21,7 @@ pub enum BenchError {
         /// The executable.
         program: PathBuf,
         /// Why.
-        source: RigError,
+        source: Box<RigError>,
     },
     /// A server or a loader failed.
     #[error(transparent)]
@@ -34,7 +34,8 @@ impl BenchError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Plan { .. } => ExitCode::Usage,
-            Self::Rig(error) | Self::Side { source: error, .. } => error.exit_code(),
+            Self::Rig(error) => error.exit_code(),
+            Self::Side { source, .. } => source.exit_code(),
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn in_turns(
     progress(Step::Starting);
     for plan in plans {
         // Both must be up before anything is measured.
-        let failed = |source| BenchError::Side { program: plan.rig.exe.clone(), source };
+        let failed = |source| BenchError::Side { program: plan.rig.exe.clone(), source: Box::new(source) };
         match Server::start(&plan.rig, stop).map_err(failed)? {
             Some(server) => servers.push(server),
             None => break,
