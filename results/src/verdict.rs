@@ -254,8 +254,15 @@ fn taken(figures: &Figures, weight: Weight) -> Vec<String> {
             continue;
         }
         let unwatched = if figures.server_watched { "" } else { " (the server, if it runs there, is not watched)" };
-        let text =
-            format!("something else ran on core {} for {} % of the time{unwatched}", core.core, percent(stranger));
+        let (number, share) = (core.core, percent(stranger));
+        let text = if needed {
+            format!("something else ran on core {number} for {share} % of the time{unwatched}")
+        } else {
+            // Where threads wake up thousands of times a second it may be nobody: waking up is no thread's time.
+            format!(
+                "core {number} was busy outside of our threads for {share} % of the time: something else, or interrupts and wake-ups{unwatched}"
+            )
+        };
         say(stranger, stranger_decides, text);
     }
     reasons
@@ -432,7 +439,12 @@ mod tests {
                 &["something else ran on core 0 for 50.0 %"],
             ),
             ("a stranger beside an idle server", stranger(0.99, 0.9), Starved, &["core 0 for 90.0 %"]),
-            ("a stranger who leaves room", stranger(0.5, 0.3), LatencyBound, &["core 0 for 30.0 %"]),
+            (
+                "a stranger who leaves room",
+                stranger(0.5, 0.3),
+                LatencyBound,
+                &["core 0 was busy outside of our threads for 30.0 % of the time: something else, or interrupts"],
+            ),
             ("a small stranger", stranger(0.99, 0.09), ServerBound, &[]),
             ("a stranger at the loader", at_loader(0.4), Starved, &["something else ran on core 1 for 40.0 %"]),
             ("perhaps the server itself", alone, Starved, &["(the server, if it runs there, is not watched)"]),
