@@ -69,5 +69,8 @@ pub const MAX_FAMILY: usize = 4096;
 /// Most servers and loaders of a comparison, the bases' repetitions included.
 pub const MAX_CONTENDERS: usize = 128;
 
+/// Bytes of a body that are shown where it is not the one that was expected: a line of a report.
+pub const QUOTED_BODY_BYTES: usize = 64;
+
 /// Most bytes of a list of peers: some hundred entries.
 pub const MAX_PEERS_BYTES: u64 = 1 << 20;

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use results::{ExitCode, Versus, report::versus::text};
 
 use crate::{
-    census,
+    answer, census,
     document::{self, DocumentArgs, Made},
     failure::Failure,
     side_cores::SideCores,
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Servers are driven by zapring's loader, loaders drive the first server of their wire. Everybody is pinned with taskset to the same
-cores, started anew for every run, asked once for a right answer, and stopped. The base of each wire is run twice in each round.")]
+cores, started anew for every run, asked for a right answer, and stopped. The base of each wire is run twice in each round.")]
 pub(crate) struct Args {
     /// The list of servers and loaders
     #[arg(long, default_value = "peers/peers.toml", value_name = "PATH")]
@@ -86,7 +86,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 fn plan(args: &Args) -> Result<VersusPlan, Failure> {
     let peers = Peers::read(&args.peers).map_err(VersusError::from)?;
-    let mut plan = VersusPlan::new(document::own_exe()?, peers, args.sides.split()?, env!("ZAPRING_VERSION"));
+    let mut plan =
+        VersusPlan::new(document::own_exe()?, peers, args.sides.split()?, env!("ZAPRING_VERSION"), answer::body);
     plan.command = document::command();
     plan.servers = args.servers.as_deref().map(names);
     plan.loaders = args.loaders.as_deref().map(names);

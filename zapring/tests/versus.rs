@@ -5,8 +5,11 @@ mod support;
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    thread,
 };
 
 use serde_json::Value;
@@ -205,6 +208,114 @@ fn an_interrupt_leaves_nobody_behind_and_keeps_what_was_made() {
         .sum();
     assert!(points > 0, "{document}");
     assert!(text(&output).contains("interrupted: runs are missing"));
+}
+
+/// Answers every request on every connection with the same bytes, for as long as the test process lives.
+fn little_server(answer: &'static [u8]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its own");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            thread::spawn(move || {
+                let mut lines = BufReader::new(stream.try_clone().expect("a descriptor")).lines();
+                while let Some(Ok(line)) = lines.next() {
+                    if line.is_empty() && stream.write_all(answer).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_with_another_body_is_not_measured() {
+    let same_length = little_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x1bo");
+    let chunked = little_server(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n1\r\nk\r\n0\r\n\r\n");
+    let ours = Server::start("epoll", &[]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("out.json");
+    let entry = |name: &str, wire: &str, address: SocketAddr, body: &str| {
+        format!(
+            "[[server]]\nname = \"{name}\"\nwire = \"{wire}\"\nurl = \"{wire}://{address}\"\nexpect_body = \"{body}\"\n"
+        )
+    };
+    let text = [
+        entry("same-length", "http", same_length, "ok"),
+        entry("chunked", "http", chunked, "ok"),
+        entry("ours", "http", ours.http, "ok"),
+        entry("ours-zap", "zap", ours.zap, "ok"),
+        entry("ours-zap-other", "zap", ours.zap, "okay"),
+    ]
+    .concat();
+    let output = versus(&list(folder.path(), &text), &out, &["--rounds", "1"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(10), "{}", String::from_utf8_lossy(&output.stderr));
+    let document = read(&out);
+    for name in ["chunked", "ours", "ours-zap"] {
+        let server = row(&document["servers"], name, false);
+        assert_eq!(server["problem"], Value::Null, "{server}");
+        assert!(server["points"][0]["ok"].as_u64() > Some(0), "{server}");
+    }
+    for (name, words) in [
+        ("same-length", r#"to /health was not right: its body is "\x1bo" (2 bytes) and not "ok" (2 bytes)"#),
+        ("ours-zap-other", r#"its body is "ok" (2 bytes) and not "okay" (4 bytes)"#),
+    ] {
+        let server = row(&document["servers"], name, false);
+        assert_eq!(server["points"].as_array().map(Vec::len), Some(0), "{server}");
+        assert!(server["problem"].as_str().is_some_and(|why| why.contains(words)), "{server}");
+    }
+    assert!(ours.is_well());
+}
+
+/// A document goes to other hosts: what is written relative to the list stays so, and nothing tells where this host keeps its files.
+#[test]
+fn paths_of_this_host_are_not_in_the_document() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (lists, out) = (folder.path().join("lists"), folder.path().join("out.json"));
+    fs::create_dir(&lists).expect("a folder");
+    fs::write(lists.join("no-program"), "").expect("a file that cannot be executed");
+    let text = r#"
+places = { built = "../built", here = "." }
+[[server]]
+name = "ours"
+wire = "http"
+command = ["{zapring}", "serve", "--engine", "epoll", "--cores", "{cores}", "--listen", "http://127.0.0.1:0"]
+ready = "prints"
+[[server]]
+name = "gone"
+wire = "http"
+command = ["{built}/server"]
+url = "http://127.0.0.1:{port}"
+install = "make -C {built}"
+[[server]]
+name = "broken"
+wire = "http"
+command = ["{here}/no-program"]
+url = "http://127.0.0.1:{port}"
+[[server]]
+name = "talks"
+wire = "http"
+command = ["sh", "-c", "echo {zapring} {folder} {here} >&2; exit 3"]
+url = "http://127.0.0.1:{port}"
+"#;
+    let output = versus(&list(&lists, text), &out, &["--rounds", "1"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(10), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut document = read(&out);
+    let absent = &document["absent"][0];
+    assert_eq!(absent["reason"], "there is no ../built/server, seen from the list of peers");
+    assert_eq!(absent["install"], "make -C ../built");
+    let problem = |name: &str| row(&document["servers"], name, false)["problem"].to_string();
+    assert!(problem("broken").contains("./no-program"), "{}", problem("broken"));
+    assert!(problem("talks").contains("zapring {folder} ."), "{}", problem("talks"));
+    // What was typed is the user's own.
+    document["command"] = Value::Null;
+    let rest = document.to_string();
+    let exe = Path::new(env!("CARGO_BIN_EXE_zapring")).parent().expect("a folder");
+    for path in [folder.path(), exe, &std::env::temp_dir().join(".tmp")] {
+        assert!(!rest.contains(&path.display().to_string()), "{} is in {rest}", path.display());
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The comparison: servers of several makes under our loader, loaders of several makes against one server, everybody on the same cores
 //! and in the same minutes.
 
+mod body;
 pub mod error;
 mod loader;
 pub mod peers;
@@ -16,7 +17,7 @@ use results::versus::{Contender, Point};
 
 pub use error::VersusError;
 pub use peers::{Peers, PeersError};
-pub use plan::{Count, VersusPlan};
+pub use plan::{Count, Fetch, VersusPlan};
 
 use crate::environment;
 use crate::moment::Moment;
@@ -116,7 +117,7 @@ fn rounds(
                     }
                     // Stopped in the middle of what then failed.
                     Err(_) if stop.load(Ordering::Relaxed) => return false,
-                    Err(error) => row.problem = Some(error.to_string()),
+                    Err(error) => row.problem = Some(plan.without_paths(&error.to_string(), folder)),
                 }
             }
             progress(Step::Done);
@@ -127,7 +128,7 @@ fn rounds(
 
 type Made = (Point, Option<Box<results::Run>>);
 
-/// A server started, asked once, driven, and ended; `None` when stopped.
+/// A server started, asked for a right answer, driven, and ended; `None` when stopped.
 fn one_server(
     plan: &VersusPlan,
     peer: usize,

@@ -39,6 +39,9 @@ pub struct Peers {
     /// Folders by the name they have in braces; relative ones count from the folder of the list.
     #[serde(default)]
     pub places: BTreeMap<String, PathBuf>,
+    /// The same as they stand in the list, for whoever reads of them on another host.
+    #[serde(skip)]
+    pub written: BTreeMap<String, String>,
     /// Servers; the first of each wire is the base.
     #[serde(default, rename = "server")]
     pub servers: Vec<ServerPeer>,
@@ -80,6 +83,8 @@ pub struct ServerPeer {
     pub ready: Ready,
     /// Bytes of the body of a right answer; not looked at when absent.
     pub body_bytes: Option<u64>,
+    /// The body of a right answer, byte for byte; not looked at when absent. Braces in it stay as they are.
+    pub expect_body: Option<String>,
     /// Files that are written to its folder, `{folder}`, before it starts; braces are filled in where a known word stands in them.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
@@ -153,7 +158,8 @@ impl Peers {
     /// What is wrong, in words.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, String> {
         let mut peers: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
-        for place in peers.places.values_mut() {
+        for (name, place) in &mut peers.places {
+            peers.written.insert(name.clone(), place.display().to_string());
             *place = folder.join(&*place);
         }
         peers.check()?;
@@ -173,6 +179,14 @@ impl Peers {
             }
             if !server.path.starts_with('/') {
                 return Err(format!("server {name}: the path {:?} does not begin with /", server.path));
+            }
+            let expected = server.expect_body.as_ref().map(|body| body.len() as u64);
+            if let (Some(expected), Some(bytes)) = (expected, server.body_bytes)
+                && expected != bytes
+            {
+                return Err(format!(
+                    "server {name}: its expect_body has {expected} bytes and its body_bytes are {bytes}; expect_body is enough"
+                ));
             }
         }
         names.clear();
@@ -260,6 +274,7 @@ mod tests {
             command = ["{go}/a", "{port}"]
             url = "http://127.0.0.1:{port}"
             files = { "a.conf" = "x { listen {port}; }" }
+            expect_body = "{\"port\": 1}\n"
             [[server]]
             name = "there"
             wire = "zap"
@@ -274,6 +289,8 @@ mod tests {
         let peers = peers.expect("a right list");
         assert_eq!(peers.places["go"], Path::new("/lists/../target/go"));
         assert_eq!(peers.places["other"], Path::new("/opt"));
+        assert_eq!((peers.written["go"].as_str(), peers.written["other"].as_str()), ("../target/go", "/opt"));
+        assert_eq!(peers.servers[0].expect_body.as_deref(), Some("{\"port\": 1}\n"));
         assert_eq!((peers.servers[0].path.as_str(), peers.servers[0].ready), ("/health", Ready::Connects));
     }
 
@@ -286,6 +303,11 @@ mod tests {
             (server.to_owned(), "neither a command nor a url"),
             (format!("{server}command = [\"a\"]"), "ready = \"prints\""),
             (format!("{server}url = \"u\"\npath = \"x\""), "does not begin with /"),
+            (format!("{server}url = \"u\"\nexpect_body = 2"), "expected a string"),
+            (
+                format!("{server}url = \"u\"\nexpect_body = \"ok\"\nbody_bytes = 3"),
+                "has 2 bytes and its body_bytes are 3",
+            ),
             (format!("{server}url = \"u\"\n{server}url = \"u\""), "two servers are called a"),
             (server.replace("http", "ftp") + "url = \"u\"", "no wire \"ftp\" here"),
             (loader.to_owned(), "missing field `read`"),

@@ -16,6 +16,9 @@ use crate::versus::peers::{Peers, ServerPeer, filled};
 /// Asks a server how many requests it has answered before this one, given its `http` address.
 pub type Count = fn(&str) -> Result<u64, String>;
 
+/// Asks a server once for what a URL names, and gives the body of its answer.
+pub type Fetch = fn(&str) -> Result<Vec<u8>, String>;
+
 /// A comparison to be made.
 #[derive(Debug, Clone)]
 pub struct VersusPlan {
@@ -45,6 +48,8 @@ pub struct VersusPlan {
     pub rate_per_s: Option<u64>,
     /// More arguments of our loader, which drives the servers.
     pub loader_args: Vec<String>,
+    /// How a server is asked for a body that is compared.
+    pub fetch: Fetch,
     /// How a server of ours is asked for its count.
     pub count: Option<Count>,
     /// Version for the record.
@@ -71,7 +76,7 @@ pub(super) struct Field {
 impl VersusPlan {
     /// 64 connections, five rounds of 1 s after 300 ms of warm-up; everybody in the list.
     #[must_use]
-    pub fn new(exe: PathBuf, peers: Peers, cores: CoreLayout, zapring_version: &str) -> Self {
+    pub fn new(exe: PathBuf, peers: Peers, cores: CoreLayout, zapring_version: &str, fetch: Fetch) -> Self {
         Self {
             command: Vec::new(),
             peers,
@@ -86,6 +91,7 @@ impl VersusPlan {
             rounds: 5,
             rate_per_s: None,
             loader_args: Vec::new(),
+            fetch,
             count: None,
             zapring_version: zapring_version.to_owned(),
             host: HostFiles::live(),
@@ -103,14 +109,14 @@ impl VersusPlan {
         let mut field = Field::default();
         for (peer, one) in self.peers.servers.iter().enumerate().filter(|(_, one)| wanted(&self.servers, &one.name)) {
             match self.missing(&one.command) {
-                Some(reason) => field.absent.push(absent("server", &one.name, reason, &self.fill(&one.install))),
+                Some(reason) => field.absent.push(absent("server", &one.name, reason, &self.shown(&one.install))),
                 None => field.servers.push(entry(&one.name, &one.wire, one.command.clone(), peer)),
             }
         }
         for (peer, one) in self.peers.loaders.iter().enumerate().filter(|(_, one)| wanted(&self.loaders, &one.name)) {
             let driven = self.driven(&one.wire);
             match self.missing(&one.command) {
-                Some(reason) => field.absent.push(absent("loader", &one.name, reason, &self.fill(&one.install))),
+                Some(reason) => field.absent.push(absent("loader", &one.name, reason, &self.shown(&one.install))),
                 None if driven.is_none() => {
                     let reason = format!("no server of the wire {} is there to be driven", one.wire);
                     field.absent.push(absent("loader", &one.name, reason, ""));
@@ -180,14 +186,47 @@ impl VersusPlan {
 
     /// Why a command cannot be started; nothing for a server that runs already.
     fn missing(&self, command: &[String]) -> Option<String> {
-        let program = self.fill(command.first()?);
+        let program = filled(command.first()?, &self.words());
         found(&program).is_none().then(|| {
-            if program.contains('/') { format!("there is no {program}") } else { format!("no {program} in PATH") }
+            let shown = self.shown(command.first().unwrap_or(&program));
+            if shown != program {
+                format!("there is no {shown}, seen from the list of peers")
+            } else if program.contains('/') {
+                format!("there is no {program}")
+            } else {
+                format!("no {program} in PATH")
+            }
         })
     }
 
-    fn fill(&self, text: &str) -> String {
-        filled(text, &self.words())
+    /// A text of the list for a reader on another host: with its places as they are written there.
+    fn shown(&self, text: &str) -> String {
+        let mut words = self.words();
+        words.extend(self.peers.written.clone());
+        words.insert("zapring".to_owned(), "zapring".to_owned());
+        filled(text, &words)
+    }
+
+    /// What a peer said or could not do, for such a reader: without the paths that only this host has.
+    pub(super) fn without_paths(&self, text: &str, folder: &Path) -> String {
+        let own = |path: &Path, word: &str| {
+            let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            [path.to_path_buf(), real].map(|path| (path.display().to_string(), word.to_owned()))
+        };
+        let mut paths: Vec<(String, String)> = own(folder, "{folder}").into();
+        paths.extend(own(&self.exe, "zapring"));
+        for (name, place) in &self.peers.places {
+            // What is absolute in the list is the user's own.
+            if let Some(written) = self.peers.written.get(name).filter(|written| !Path::new(written).is_absolute()) {
+                paths.extend(own(place, written));
+            }
+        }
+        // A folder before the folders that hold it.
+        paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+        paths
+            .iter()
+            .filter(|(path, _)| path.len() > 1)
+            .fold(text.to_owned(), |text, (path, word)| text.replace(path, word))
     }
 
     /// What stands for a word in braces, as far as it is the same for every run.
@@ -299,7 +338,7 @@ mod tests {
     fn plan() -> VersusPlan {
         let peers = Peers::parse(LIST, Path::new("/lists")).expect("a right list");
         let cores = CoreLayout::split(&"0-1".parse().expect("a valid list"));
-        VersusPlan::new("/x/zapring".into(), peers, cores, "0.0.0")
+        VersusPlan::new("/x/zapring".into(), peers, cores, "0.0.0", |_| Ok(Vec::new()))
     }
 
     fn names(entries: &[Entry]) -> Vec<(&str, bool, bool)> {
@@ -325,7 +364,7 @@ mod tests {
         );
         let absent: Vec<String> =
             field.absent.iter().map(|one| format!("{} {}: {}", one.name, one.reason, one.install)).collect();
-        assert_eq!(absent[0], "gone there is no /lists/./no-such-program: make -C /lists/.");
+        assert_eq!(absent[0], "gone there is no ./no-such-program, seen from the list of peers: make -C .");
         assert!(absent[1].starts_with("z no server of the wire zap is there"), "{absent:?}");
     }
 
@@ -344,6 +383,20 @@ mod tests {
         plan.servers = Some(vec!["nginx".into()]);
         let error = plan.field().expect_err("not in the list").to_string();
         assert!(error.contains("no server nginx; it has gone, first, second, running"), "{error}");
+    }
+
+    #[test]
+    fn paths_of_this_host_are_not_told() {
+        let plan = plan();
+        let folder = Path::new("/tmp/.tmpX");
+        for (said, told) in [
+            ("cannot execute /lists/./bin/a", "cannot execute ./bin/a"),
+            ("/x/zapring ended; see /tmp/.tmpX/nginx.err", "zapring ended; see {folder}/nginx.err"),
+            ("no /opt/a", "no /opt/a"),
+            ("", ""),
+        ] {
+            assert_eq!(plan.without_paths(said, folder), told, "{said}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use results::Run;
 use crate::child::{Child, CommandLine, describe};
 use crate::limits::{LOAD_SLACK, POLL, READY_WAIT, STOP_GRACE};
 use crate::rig::{self, said, time_arg};
+use crate::versus::body::difference;
 use crate::versus::error::PeerError;
 use crate::versus::peers::{Ready, ServerPeer, filled};
 use crate::versus::plan::{VersusPlan, pinned};
@@ -59,7 +60,8 @@ impl Running {
         Ok(Some(Self { child: Some(child), url, http: addresses.get("http").cloned() }))
     }
 
-    /// Asks once: the bytes of a right answer, or `None` when stopped.
+    /// Asks for one right answer, and once more for its body where the list says what that must be: the bytes of an answer, or `None` when
+    /// stopped.
     pub(super) fn ask(
         &mut self,
         plan: &VersusPlan,
@@ -76,6 +78,12 @@ impl Running {
         let wrong = |what: String| PeerError::Answer { path: peer.path.clone(), what };
         if run.requests.ok != 1 {
             return Err(wrong(format!("{:?}, status codes {:?}", run.requests, run.status_codes)));
+        }
+        if let Some(wanted) = &peer.expect_body {
+            let body = (plan.fetch)(&self.url).map_err(&wrong)?;
+            if let Some(what) = difference(&body, wanted.as_bytes()) {
+                return Err(wrong(what));
+            }
         }
         let body_bytes = run.bytes.body_received;
         match peer.body_bytes {
