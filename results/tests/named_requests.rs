@@ -74,6 +74,23 @@ fn markdown_of_named_requests() {
     insta::assert_snapshot!(report::markdown::text(&documents()));
 }
 
+/// Tables with a row each, what was left out, and nothing of a name left as markup.
+#[test]
+fn html_of_named_requests() {
+    let mut run = mixed_run();
+    run.named_requests[2].name = "order <script>alert(1)</script>\u{1b}".to_owned();
+    let [mut named] = documents();
+    named.document = run.into();
+    let page = report::html::text(&[named]);
+    for part in
+        ["By request", "By category of requests", "left out: admin (write): the environment variable ADMIN_TOKEN"]
+    {
+        assert_eq!(page.matches(part).count(), 1, "{part}");
+    }
+    assert!(page.contains("order &lt;script&gt;") && !page.contains("<script") && !page.contains('\u{1b}'));
+    insta::assert_snapshot!(page);
+}
+
 #[test]
 fn csv_of_named_requests() {
     insta::assert_snapshot!(report::csv::text(&documents()));

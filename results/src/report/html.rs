@@ -10,8 +10,10 @@ use crate::report::chart::{COLOURS, GRID, INK, PAPER};
 use crate::report::charts;
 use crate::report::codec;
 use crate::report::escape::html as escaped;
-use crate::report::load::{Detail, options};
+use crate::report::load::options;
 use crate::report::number::significant;
+use crate::report::page_table::table;
+use crate::report::requests;
 use crate::report::rows::NamedDocument;
 use crate::report::{load, sweep, versus};
 use crate::run::Run;
@@ -85,7 +87,10 @@ fn section(named: &NamedDocument) -> String {
         ));
     }
     let text = match &named.document {
-        Document::Run(run) => load::text(run, Detail::Usual),
+        Document::Run(run) => {
+            out.push_str(&request_tables(run));
+            load::text_beside_tables(run)
+        }
         Document::Bench(document) => bench::text(document),
         Document::Sweep(document) => sweep::text(document),
         Document::Codec(document) => codec::text(document),
@@ -94,6 +99,24 @@ fn section(named: &NamedDocument) -> String {
     };
     let lines: Vec<String> = text.lines().map(escaped).collect();
     out.push_str(&format!("<h2>In figures</h2>\n<pre>{}</pre>\n</section>\n", lines.join("\n")));
+    out
+}
+
+/// A table of the requests of a run that has several, one of their categories, and what was left out.
+fn request_tables(run: &Run) -> String {
+    let titled = [("By request", requests::requests(run)), ("By category of requests", requests::categories(run))];
+    let mut out = String::new();
+    for (title, columns) in titled {
+        if let Some(columns) = columns {
+            let of = table(&columns.heading, &columns.rows, columns.left);
+            out.push_str(&format!("<div class=\"figures\">\n<h2>{title}</h2>\n{of}</div>\n"));
+        }
+    }
+    let left_out = requests::skipped(run);
+    if !left_out.is_empty() {
+        let items: String = left_out.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
+        out.push_str(&format!("<ul class=\"below\">\n{items}</ul>\n"));
+    }
     out
 }
 

@@ -28,13 +28,23 @@ pub enum Detail {
 /// The report of one run, ending in a newline.
 #[must_use]
 pub fn text(run: &Run, detail: Detail) -> String {
+    written(run, detail, named_requests)
+}
+
+/// The usual report without what is said of each of several requests, for a page that has tables of them.
+#[must_use]
+pub(crate) fn text_beside_tables(run: &Run) -> String {
+    written(run, Detail::Usual, |_, _| ())
+}
+
+fn written(run: &Run, detail: Detail, of_requests: fn(&mut String, &Run)) -> String {
     let mut out = String::new();
     heading(&mut out, run);
     out.push_str(&wrk::headline(run));
     out.push('\n');
     latency(&mut out, run, detail);
     answers(&mut out, run);
-    named_requests(&mut out, run);
+    of_requests(&mut out, run);
     failures(&mut out, run);
     costs(&mut out, run);
     verdict(&mut out, run);

@@ -17,6 +17,7 @@ pub mod load;
 pub mod markdown;
 pub mod number;
 pub mod over_time;
+mod page_table;
 mod requests;
 pub mod rows;
 pub mod sweep;

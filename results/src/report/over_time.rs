@@ -10,8 +10,8 @@ use crate::series::SeriesRow;
 /// Points of a chart that have dots: with more, a line is all that can be seen.
 const DOTTED: usize = 80;
 
-/// Height of each of the two charts, with the line of names.
-const HEIGHT: u32 = 400;
+/// Height of each of the two charts, with the line of names: both fit on the first sheet of paper, below what was found.
+const HEIGHT: u32 = 360;
 
 /// One run: what was answered and what failed, the median, the 99th percentile and the largest latency. `None` for a run of one row.
 pub(crate) fn of_one(run: &Run) -> Option<Figure> {
