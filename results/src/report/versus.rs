@@ -96,7 +96,7 @@ pub(crate) fn lines_below(versus: &Versus) -> Vec<String> {
     lines
 }
 
-fn named(one: &Contender) -> String {
+pub(crate) fn named(one: &Contender) -> String {
     if one.again { format!("{} (A/A)", one.name) } else { one.name.clone() }
 }
 
@@ -137,6 +137,7 @@ fn servers(versus: &Versus) -> Table {
         "busy\nus/req".to_owned(),
         "RSS\nMiB".to_owned(),
         "reply\nbytes".to_owned(),
+        "CPU\nratio".to_owned(),
         "busy\nratio".to_owned(),
         "req/s\nratio".to_owned(),
         "p99\nratio".to_owned(),
@@ -154,6 +155,7 @@ fn servers(versus: &Versus) -> Table {
             Unit::US.show(one.median(busy)),
             Unit::MIB.show(rss),
             one.reply_bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
+            ratio_of(one, one.cpu.as_ref()),
             ratio_of(one, one.busy.as_ref()),
             ratio_of(one, one.rate.as_ref()),
             ratio_of(one, one.p99.as_ref()),
@@ -178,7 +180,8 @@ fn loaders(versus: &Versus) -> Table {
         "counted".to_owned(),
     ];
     let row = |one: &Contender| {
-        let counted = one.median(|point| Some(point.counted? as f64 / (point.ok + point.failed).max(1) as f64));
+        let counted =
+            one.median(|point| Some(point.counted? as f64 / point.ok.saturating_add(point.failed).max(1) as f64));
         vec![
             named(one),
             one.wire.clone(),
@@ -207,6 +210,7 @@ mod tests {
             ok: 100_000,
             ok_per_s: Some(100_000.0 + f64::from(round)),
             p50_ns: Some(300_000),
+            cpu_ns_per_request: Some(ns / 2),
             core_busy_ns_per_request: Some(ns),
             counted: Some(100_050),
             limit: Some("server-bound".to_owned()),
@@ -249,5 +253,6 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
+        assert_eq!(text.matches("2.000 (2.000 to 2.000)").count(), 2, "of its processes and of its cores\n{text}");
     }
 }
