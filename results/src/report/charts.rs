@@ -6,12 +6,15 @@ use crate::document::Document;
 use crate::latency::Distribution;
 use crate::limits::{MAX_CHART_BARS, MAX_CHART_CURVES};
 use crate::report::chart::{Axis, Corner, Layout, Shape, svg};
+use crate::report::intervals::{self, Line};
 use crate::report::number::{Unit, significant};
 use crate::report::over_time::{of_levels, of_one};
 use crate::report::rows::{busy_shares, level_name};
 use crate::report::sweep::names;
+use crate::report::versus::named;
 use crate::run::Run;
-use crate::sweep::Sweep;
+use crate::sweep::{Setting, Sweep, is_real};
+use crate::versus::{Contender, Versus};
 
 /// A chart with the words below it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +30,9 @@ pub struct Figure {
 /// A chart across the page.
 pub const WIDE: Layout = Layout { width: 1600, height: 680, left: 170, legend: Some(Corner::UpperLeft) };
 
+/// How to read a chart of ratios.
+const INTERVALS: &str = "Left of 1 is cheaper; lines are 95 % intervals; grey may be noise.";
+
 /// The charts of one document, in reading order. What the document has no data for is left out.
 #[must_use]
 pub fn of(document: &Document) -> Vec<Figure> {
@@ -34,7 +40,8 @@ pub fn of(document: &Document) -> Vec<Figure> {
         Document::Run(run) => of_run(run),
         Document::Bench(bench) => of_bench(bench),
         Document::Sweep(sweep) => ratios(sweep).into_iter().collect(),
-        Document::Versus(_) | Document::Codec(_) | Document::Canonical(_) => Vec::new(),
+        Document::Versus(versus) => of_versus(versus),
+        Document::Codec(_) | Document::Canonical(_) => Vec::new(),
     }
 }
 
@@ -249,39 +256,44 @@ fn cores(run: &Run, of: &str) -> Option<Figure> {
 
 /// The cost of each setting over the base's, with its interval.
 fn ratios(sweep: &Sweep) -> Option<Figure> {
-    let with: Vec<_> =
-        sweep.settings.iter().filter_map(|setting| Some((setting, setting.cpu?))).take(MAX_CHART_BARS).collect();
-    let usable = |ratio: f64| (0.01..100.0).contains(&ratio);
-    let with: Vec<_> = with.into_iter().filter(|(_, cpu)| usable(cpu.low) && usable(cpu.high)).collect();
-    let low = with.iter().map(|(_, cpu)| cpu.low).fold(1.0, f64::min);
-    let high = with.iter().map(|(_, cpu)| cpu.high).fold(1.0, f64::max);
-    let mut shapes = vec![Shape::Upright { at: 1.0 }];
-    let mut marks = Vec::new();
-    for (index, (setting, cpu)) in with.iter().enumerate() {
-        let at = (with.len() - index) as f64;
+    let line = |setting: &Setting| {
         let (factor, value) = names(setting);
-        marks.push((at, format!("{factor} {value}").chars().take(28).collect()));
-        let colour = match setting.real {
-            Some(true) if cpu.ratio < 1.0 => 2,
-            Some(true) => 1,
-            _ => 6,
-        };
-        shapes.push(Shape::Interval { at, ends: (cpu.low, cpu.high), dot: cpu.ratio, colour });
-    }
-    let room = ((high - low) * 0.05).max(0.01);
-    let span = Axis::from_zero("", high - low + 2.0 * room, |_| String::new());
-    let step = span.marks.get(1)?.0;
-    let from = ((low - room) / step).ceil() as i64;
-    let steps = (from..from + 12).map(|index| index as f64 * step).filter(|mark| *mark <= high + room);
-    let x = Axis {
-        name: "CPU time per request over the base's".to_owned(),
-        low: low - room,
-        high: high + room,
-        marks: steps.map(|mark| (mark, format!("{mark:.2}"))).collect(),
+        let kind = if setting.real == Some(true) { intervals::Kind::Real } else { intervals::Kind::Unclear };
+        Some(Line::of(format!("{factor} {value}"), setting.cpu.as_ref()?, kind))
     };
-    let y = Axis { name: String::new(), low: 0.4, high: with.len() as f64 + 0.6, marks };
     let title = "Cost of each setting over the base's".to_owned();
-    let height = 180 + 60 * u32::try_from(with.len()).ok()?;
-    let svg = svg(&title, Layout { height, left: 470, legend: None, ..WIDE }, &x, &y, &shapes)?;
-    Some(Figure { title, caption: "Left of 1 is cheaper; lines are 95 % intervals; grey may be noise.", svg })
+    let lines = sweep.settings.iter().filter_map(line).collect();
+    let svg = intervals::chart(&title, "CPU time per request over the base's", lines)?;
+    Some(Figure { title, caption: INTERVALS, svg })
+}
+
+/// What servers and loaders cost over the base of their wire, a chart for each side and wire.
+fn of_versus(versus: &Versus) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (side, contenders) in [("Server", &versus.servers), ("Loader", &versus.loaders)] {
+        let bases = contenders.iter().filter(|one| one.base).take(MAX_CHART_CURVES);
+        figures.extend(bases.filter_map(|base| over_base(side, base, contenders)));
+    }
+    figures
+}
+
+fn over_base(side: &str, base: &Contender, contenders: &[Contender]) -> Option<Figure> {
+    let of_wire: Vec<&Contender> = contenders.iter().filter(|one| one.wire == base.wire).collect();
+    let again = of_wire.iter().find(|one| one.again).and_then(|one| one.cpu);
+    let line = |one: &&Contender| {
+        if one.base {
+            return Some(Line::base(format!("{} (base)", one.name)));
+        }
+        let cpu = one.cpu?;
+        let real = !one.again && again.is_some_and(|again| is_real(&cpu, &again));
+        let kind = if real { intervals::Kind::Real } else { intervals::Kind::Unclear };
+        Some(Line::of(named(one), &cpu, kind))
+    };
+    let lines: Vec<Line> = of_wire.iter().filter_map(line).collect();
+    if lines.len() < 2 {
+        return None;
+    }
+    let title = format!("{side} CPU time per request over that of {}: {}", base.name, base.wire);
+    let svg = intervals::chart(&title, &format!("CPU time per request over that of {}", base.name), lines)?;
+    Some(Figure { title, caption: INTERVALS, svg })
 }

@@ -8,28 +8,37 @@ use crate::request_row::RequestRow;
 use crate::requests::Outcome;
 use crate::run::Run;
 use crate::usage::ServerBlock;
+use crate::versus::{Contender, Point};
 
 type Cell = fn(&Row<'_>) -> String;
 
 /// The columns in order. New ones are added at the end of their group; a script should go by name.
-const COLUMNS: [(&str, Cell); 66] = [
+const COLUMNS: [(&str, Cell); 71] = [
     ("file", |row| escape::csv(row.file)),
     ("schema", |row| {
         match row.kind {
             Kind::Run(_) => "zapring.run",
             Kind::Point { .. } => "zapring.sweep",
+            Kind::Contender { .. } => "zapring.versus",
         }
         .to_owned()
     }),
-    ("run_id", |row| escape::csv(run(row).map_or_else(|| sweep_id(row), |run| run.run_id.as_str()))),
-    ("started_at", |row| of_run(row, |run| escape::csv(&run.started_at))),
+    ("run_id", |row| escape::csv(id(row))),
+    ("started_at", |row| match row.kind {
+        Kind::Run(run) => escape::csv(&run.started_at),
+        Kind::Point { .. } => String::new(),
+        Kind::Contender { versus, .. } => escape::csv(&versus.started_at),
+    }),
     ("setting", |row| escape::csv(&setting(row))),
     ("round", |row| match row.kind {
         Kind::Run(_) => String::new(),
         Kind::Point { point, .. } => point.round.to_string(),
+        Kind::Contender { point, .. } => point.round.to_string(),
     }),
     ("request", |_| String::new()),
     ("category", |_| String::new()),
+    ("side", |row| contender(row, |(is_server, _, _)| if is_server { "server" } else { "loader" }.to_owned())),
+    ("contender", |row| contender(row, |(_, of, _)| escape::csv(&of.name))),
     ("wire", |row| escape::csv(row.wire())),
     ("url", |row| of_run(row, |run| escape::csv(&run.config.url))),
     ("method", |row| of_run(row, |run| escape::csv(&run.config.method))),
@@ -38,11 +47,18 @@ const COLUMNS: [(&str, Cell); 66] = [
     ("loader_engine", |row| match row.kind {
         Kind::Run(run) => escape::csv(&run.config.engine.name),
         Kind::Point { sweep, .. } => escape::csv(&sweep.loader_engine),
+        Kind::Contender { .. } => String::new(),
     }),
     ("connections", |row| row.connections().to_string()),
     ("threads", |row| of_run(row, |run| run.config.threads.to_string())),
     ("pipeline", |row| of_run(row, |run| run.config.pipeline.to_string())),
-    ("asked_per_s", |row| maybe(run(row).and_then(|run| run.config.rate_per_s))),
+    ("asked_per_s", |row| {
+        maybe(match row.kind {
+            Kind::Run(run) => run.config.rate_per_s,
+            Kind::Contender { versus, is_server: true, .. } => versus.rate_per_s,
+            _ => None,
+        })
+    }),
     ("elapsed_ns", |row| of_run(row, |run| run.elapsed_ns.to_string())),
     ("planned", |row| of_run(row, |run| run.requests.planned.to_string())),
     ("sent", |row| of_run(row, |run| run.requests.sent.to_string())),
@@ -63,6 +79,8 @@ const COLUMNS: [(&str, Cell); 66] = [
     ("sent_bytes", |row| of_run(row, |run| run.bytes.sent.to_string())),
     ("received_bytes", |row| of_run(row, |run| run.bytes.received.to_string())),
     ("body_received_bytes", |row| of_run(row, |run| run.bytes.body_received.to_string())),
+    ("reply_bytes", |row| contender(row, |(_, of, _)| maybe(of.reply_bytes))),
+    ("counted", |row| contender(row, |(_, _, point)| maybe(point.counted))),
     ("latency_min_ns", |row| latency(row, |latency| latency.min_ns)),
     ("latency_mean_ns", |row| latency(row, |latency| latency.mean_ns)),
     ("latency_stddev_ns", |row| latency(row, |latency| latency.stddev_ns)),
@@ -82,12 +100,19 @@ const COLUMNS: [(&str, Cell); 66] = [
     ("server_cpu_ns_per_request", |row| maybe(row.point().server_cpu_ns_per_request)),
     ("server_core_busy_ns_per_request", |row| maybe(row.point().server_core_busy_ns_per_request)),
     ("server_busiest_core_share", |row| share(server(row).and_then(ServerBlock::busiest_core))),
-    ("server_rss_end_bytes", |row| maybe(server(row).map(|server| server.rss_end_bytes))),
+    ("server_rss_end_bytes", |row| match row.kind {
+        Kind::Contender { point, .. } => maybe(point.rss_bytes),
+        _ => maybe(server(row).map(|server| server.rss_end_bytes)),
+    }),
     ("server_rss_peak_bytes", |row| maybe(server(row).map(|server| server.rss_peak_bytes))),
     ("loader_cpu_ns_per_request", |row| maybe(row.point().loader_cpu_ns_per_request)),
     ("loader_core_busy_ns_per_request", |row| maybe(row.point().loader_core_busy_ns_per_request)),
     ("loader_busiest_core_share", |row| share(run(row).and_then(|run| run.loader.busiest_core()))),
     ("loader_rss_peak_bytes", |row| maybe(run(row).and_then(|run| run.loader.rss_peak_bytes))),
+    ("limit", |row| match row.kind {
+        Kind::Contender { point, .. } => point.limit.as_deref().map_or_else(String::new, escape::csv),
+        _ => of_run(row, |run| run.judged().word.word().to_owned()),
+    }),
     ("interrupted", |row| of_run(row, |run| run.interrupted.to_string())),
     ("doubts", |row| of_run(row, doubts)),
     ("error_sample", |row| of_run(row, |run| escape::csv(&error_sample(run)))),
@@ -173,10 +198,19 @@ fn server<'a>(row: &Row<'a>) -> Option<&'a ServerBlock> {
     row.run()?.server.as_ref()
 }
 
-fn sweep_id<'a>(row: &Row<'a>) -> &'a str {
+fn id<'a>(row: &Row<'a>) -> &'a str {
     match row.kind {
         Kind::Run(run) => &run.run_id,
         Kind::Point { sweep, .. } => &sweep.run_id,
+        Kind::Contender { versus, .. } => &versus.run_id,
+    }
+}
+
+/// Of a row of a comparison: whether it is a server's, whose, and the run.
+fn contender(row: &Row<'_>, cell: impl FnOnce((bool, &Contender, &Point)) -> String) -> String {
+    match row.kind {
+        Kind::Contender { is_server, contender, point, .. } => cell((is_server, contender, point)),
+        _ => String::new(),
     }
 }
 
@@ -212,6 +246,10 @@ const fn mode(run: &Run) -> &'static str {
 }
 
 fn setting(row: &Row<'_>) -> String {
+    if let Kind::Contender { contender, .. } = row.kind {
+        let word = if contender.again { "base again" } else { "base" };
+        return if contender.base || contender.again { word.to_owned() } else { String::new() };
+    }
     let Kind::Point { sweep, setting, .. } = row.kind else { return String::new() };
     let Some(setting) = sweep.settings.get(setting) else { return String::new() };
     match &setting.change {

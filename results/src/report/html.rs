@@ -19,6 +19,7 @@ use crate::report::{load, sweep, versus};
 use crate::run::Run;
 use crate::sweep::Sweep;
 use crate::validity::Validity;
+use crate::versus::Versus;
 
 /// The style sheet. Charts have colours of their own on paper and in the light; [`dark_colours`] replaces them in the dark.
 const STYLE: &str = include_str!("page.css");
@@ -86,20 +87,48 @@ fn section(named: &NamedDocument) -> String {
             figure.caption
         ));
     }
-    let text = match &named.document {
+    match &named.document {
         Document::Run(run) => {
             out.push_str(&request_tables(run));
-            load::text_beside_tables(run)
+            out.push_str(&as_printed(&load::text_beside_tables(run)));
         }
-        Document::Bench(document) => bench::text(document),
-        Document::Sweep(document) => sweep::text(document),
-        Document::Codec(document) => codec::text(document),
-        Document::Canonical(document) => canonical::text(document),
-        Document::Versus(document) => versus::text(document),
-    };
-    let lines: Vec<String> = text.lines().map(escaped).collect();
-    out.push_str(&format!("<h2>In figures</h2>\n<pre>{}</pre>\n</section>\n", lines.join("\n")));
+        Document::Bench(document) => out.push_str(&as_printed(&bench::text(document))),
+        Document::Sweep(document) => out.push_str(&as_printed(&sweep::text(document))),
+        Document::Codec(document) => out.push_str(&as_printed(&codec::text(document))),
+        Document::Canonical(document) => out.push_str(&as_printed(&canonical::text(document))),
+        Document::Versus(document) => out.push_str(&contender_tables(document)),
+    }
+    out.push_str("</section>\n");
     out
+}
+
+/// The text that the terminal shows.
+fn as_printed(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(escaped).collect();
+    format!("<h2>In figures</h2>\n<pre>{}</pre>\n", lines.join("\n"))
+}
+
+/// The tables of a comparison, which are too wide to be printed as text; and who was absent or failed.
+fn contender_tables(document: &Versus) -> String {
+    let mut out = String::new();
+    for (title, of, note) in versus::tables(document) {
+        let table = table(&of.heading, &of.rows, of.left);
+        let note = escaped(note);
+        out.push_str(&format!(
+            "<div class=\"figures\">\n<h2>{}</h2>\n{table}<p class=\"below\">{note}</p>\n</div>\n",
+            escaped(title)
+        ));
+    }
+    out + &list_below(&versus::lines_below(document))
+}
+
+/// Sentences below a table.
+fn list_below(sentences: &[String]) -> String {
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let items: String = sentences.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
+    format!("<ul class=\"below\">\n{items}</ul>\n")
 }
 
 /// A table of the requests of a run that has several, one of their categories, and what was left out.
@@ -112,12 +141,7 @@ fn request_tables(run: &Run) -> String {
             out.push_str(&format!("<div class=\"figures\">\n<h2>{title}</h2>\n{of}</div>\n"));
         }
     }
-    let left_out = requests::skipped(run);
-    if !left_out.is_empty() {
-        let items: String = left_out.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
-        out.push_str(&format!("<ul class=\"below\">\n{items}</ul>\n"));
-    }
-    out
+    out + &list_below(&requests::skipped(run))
 }
 
 /// What was found, on what, and whether to believe it.
@@ -145,7 +169,9 @@ fn card(document: &Document, environment: &Environment) -> String {
         ),
         Document::Versus(document) => {
             let [_, setting] = versus::lines_above(document);
-            (vec![setting], Vec::new(), document.validity.iter().collect())
+            let mut verdicts = vec![setting];
+            verdicts.extend(document.interrupted.then(|| "interrupted: runs are missing".to_owned()));
+            (verdicts, Vec::new(), document.validity.iter().collect())
         }
         Document::Codec(axis) => {
             (codec::summary(axis), vec![("built by", codec::built(&axis.toolchain))], axis.validity.iter().collect())

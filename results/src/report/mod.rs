@@ -13,6 +13,7 @@ pub mod gate;
 mod heading;
 pub mod hgrm;
 pub mod html;
+mod intervals;
 pub mod load;
 pub mod markdown;
 pub mod number;

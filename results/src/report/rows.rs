@@ -6,6 +6,7 @@ use crate::cores::CoreBusy;
 use crate::document::Document;
 use crate::run::Run;
 use crate::sweep::{Point, Sweep};
+use crate::versus::{self, Contender, Versus};
 
 /// A document and the name it was given by.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +40,17 @@ pub enum Kind<'a> {
         /// The run.
         point: &'a Point,
     },
+    /// One round of a server or a loader that was compared with others.
+    Contender {
+        /// The comparison.
+        versus: &'a Versus,
+        /// Whether what it cost is the server's.
+        is_server: bool,
+        /// Who was run.
+        contender: &'a Contender,
+        /// The run.
+        point: &'a versus::Point,
+    },
 }
 
 impl NamedDocument {
@@ -64,6 +76,13 @@ impl NamedDocument {
                 .flat_map(|(setting, of)| of.points.iter().map(move |point| Kind::Point { sweep, setting, point }))
                 .map(|kind| Row { file, kind })
                 .collect(),
+            Document::Versus(versus) => {
+                let servers = versus.servers.iter().map(|contender| (true, contender));
+                let all = servers.chain(versus.loaders.iter().map(|contender| (false, contender)));
+                let kind =
+                    |(is_server, contender): (bool, _), point| Kind::Contender { versus, is_server, contender, point };
+                all.flat_map(|one| one.1.points.iter().map(move |point| Row { file, kind: kind(one, point) })).collect()
+            }
             _ => self.runs().map(|run| Row { file, kind: Kind::Run(run) }).collect(),
         }
     }
@@ -96,7 +115,7 @@ impl<'a> Row<'a> {
     pub const fn run(&self) -> Option<&'a Run> {
         match self.kind {
             Kind::Run(run) => Some(run),
-            Kind::Point { .. } => None,
+            Kind::Point { .. } | Kind::Contender { .. } => None,
         }
     }
 
@@ -106,6 +125,7 @@ impl<'a> Row<'a> {
         match self.kind {
             Kind::Run(run) => &run.config.wire,
             Kind::Point { sweep, .. } => &sweep.wire,
+            Kind::Contender { contender, .. } => &contender.wire,
         }
     }
 
@@ -115,15 +135,19 @@ impl<'a> Row<'a> {
         match self.kind {
             Kind::Run(run) => run.config.connections,
             Kind::Point { sweep, .. } => sweep.connections,
+            Kind::Contender { versus, .. } => versus.connections,
         }
     }
 
     /// Where the two sides ran.
     #[must_use]
-    pub const fn placement(&self) -> Placement {
+    pub fn placement(&self) -> Placement {
         match self.kind {
             Kind::Run(run) => run.config.placement,
             Kind::Point { sweep, .. } => sweep.placement,
+            // One that ran already may be anywhere.
+            Kind::Contender { contender, .. } if contender.command.is_empty() => Placement::Unknown,
+            Kind::Contender { versus, .. } => Placement::on_one_host(&versus.server_cores, &versus.loader_cores),
         }
     }
 
@@ -133,7 +157,25 @@ impl<'a> Row<'a> {
         match self.kind {
             Kind::Run(run) => Point::of(0, run),
             Kind::Point { point, .. } => point.clone(),
+            Kind::Contender { is_server, point, .. } => of_contender(is_server, point),
         }
+    }
+}
+
+/// The same figures of a comparison's run, whose costs are those of one side.
+fn of_contender(is_server: bool, point: &versus::Point) -> Point {
+    let (cpu, busy) = (point.cpu_ns_per_request, point.core_busy_ns_per_request);
+    Point {
+        round: point.round,
+        ok: point.ok,
+        failed: point.failed,
+        ok_per_s: point.ok_per_s,
+        server_cpu_ns_per_request: cpu.filter(|_| is_server),
+        loader_cpu_ns_per_request: cpu.filter(|_| !is_server),
+        server_core_busy_ns_per_request: busy.filter(|_| is_server),
+        loader_core_busy_ns_per_request: busy.filter(|_| !is_server),
+        p50_ns: point.p50_ns,
+        p99_ns: point.p99_ns,
     }
 }
 

@@ -7,6 +7,7 @@ use results::{
     FloorConfig, Histogram, HostBlock, LimitRow, LinkUse, LoaderBlock, Nic, Outcome, Placement, ProcessLimit, Run,
     SeriesRow, ServerBlock, Spread, Sweep, TcpCounts, Throttling, Validity, ValidityCode, Warmup,
     sweep::{Change, Point, Setting, Side},
+    versus::{self, Absent, Contender, Versus},
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -358,4 +359,84 @@ pub(crate) fn sweep() -> Sweep {
     };
     sweep.conclude();
     sweep
+}
+
+/// Servers of both wires and loaders of one: cheaper, dearer, perhaps neither, one that could not go on and one that was not there.
+pub(crate) fn versus() -> Versus {
+    let noise = [1.0, 1.02, 0.99, 1.01, 0.98];
+    let contender = |name: &str, wire: &str, cpu_ns: f64, turn: usize| {
+        let point = |round: u32| {
+            let noise = noise[(round as usize + turn) % noise.len()];
+            let ok_per_s = 4e8 / cpu_ns / noise;
+            versus::Point {
+                round,
+                ok: ok_per_s as u64,
+                failed: u64::from(round == 4 && turn == 3),
+                ok_per_s: Some(ok_per_s.round()),
+                p50_ns: Some(310_000),
+                p99_ns: Some((5_000_000.0 * noise) as u64),
+                cpu_ns_per_request: Some((cpu_ns * noise) as u64),
+                core_busy_ns_per_request: Some((cpu_ns * noise * 1.5) as u64),
+                rss_bytes: Some(9 << 20),
+                limit: Some("server-bound".to_owned()),
+                counted: None,
+            }
+        };
+        Contender {
+            name: name.to_owned(),
+            wire: wire.to_owned(),
+            command: vec![format!("{{here}}/{name}"), "{port}".to_owned()],
+            reply_bytes: Some(66),
+            points: (0..5).map(point).collect(),
+            ..Contender::default()
+        }
+    };
+    let base = |name: &str, wire: &str, cpu_ns: f64| {
+        let base = Contender { base: true, ..contender(name, wire, cpu_ns, 0) };
+        [base, Contender { again: true, ..contender(name, wire, cpu_ns, 1) }]
+    };
+    let loader = |one: Contender| {
+        let points = one.points.into_iter().map(|point| versus::Point {
+            rss_bytes: None,
+            limit: None,
+            counted: Some(point.ok + point.failed + 1),
+            ..point
+        });
+        Contender { reply_bytes: None, points: points.collect(), ..one }
+    };
+    let mut servers: Vec<Contender> = base("ours", "http", 4000.0).into();
+    servers.push(contender("cheaper <b>", "http", 2500.0, 2));
+    servers.push(contender("dearer", "http", 6600.0, 3));
+    servers.push(contender("like ours", "http", 4010.0, 4));
+    let broken = contender("broken", "http", 1.0, 0);
+    let problem = Some("its answer to /health was not right: its body is \"no\" (2 bytes)".to_owned());
+    servers.push(Contender { points: Vec::new(), reply_bytes: None, problem, ..broken });
+    servers.extend(base("ours-zap", "zap", 3900.0));
+    servers.push(contender("theirs-zap", "zap", 6300.0, 2));
+    let mut loaders: Vec<Contender> = base("ours", "http", 4200.0).map(loader).into();
+    loaders.push(loader(contender("slow", "http", 23_000.0, 2)));
+    let mut versus = Versus {
+        run_id: "20261130T133533Z-042-1".to_owned(),
+        started_at: "2026-11-30T13:35:33.042Z".to_owned(),
+        command: vec!["zapring".to_owned(), "versus".to_owned()],
+        connections: 64,
+        server_cores: vec![0],
+        loader_cores: vec![1],
+        rounds: 5,
+        duration_ns: SECOND_NS,
+        warmup_ns: SECOND_NS / 2,
+        environment: environment(),
+        servers,
+        loaders,
+        absent: vec![Absent {
+            name: "gone".to_owned(),
+            side: "loader".to_owned(),
+            reason: "no gone in PATH".to_owned(),
+            install: "apt-get install gone".to_owned(),
+        }],
+        validity: vec![Validity::note(ValidityCode::Loopback, "server and loader ran on one host")],
+        ..Versus::default()
+    };
+    versus.conclude();
+    versus
 }
