@@ -78,8 +78,11 @@ fn exchange(mut stream: impl Read + Write, request: &[u8], wire: WireName) -> io
     }
 }
 
+/// A body, none while it is not all there, or why it is no answer.
+type Found = Result<Option<Vec<u8>>, String>;
+
 /// The body of the one answer that `input` begins with; `None` while it is not all there. `ended`: nothing follows.
-fn of_http(input: &[u8], ended: bool) -> Result<Option<Vec<u8>>, String> {
+fn of_http(input: &[u8], ended: bool) -> Found {
     let mut at = 0;
     let length = loop {
         let head = response::parse(&input[at..], &mut HeadScan::default(), false, &Limits::DEFAULT);
@@ -113,7 +116,7 @@ fn of_http(input: &[u8], ended: bool) -> Result<Option<Vec<u8>>, String> {
 }
 
 /// Likewise on zap, where the close ends nothing.
-fn of_zap(input: &[u8]) -> Result<Option<Vec<u8>>, String> {
+fn of_zap(input: &[u8]) -> Found {
     let (mut at, mut streaming, mut body) = (0, false, Vec::new());
     loop {
         let Step::Complete { value, consumed } =
@@ -146,7 +149,7 @@ mod tests {
     use codec::zap::response::{self, ResponseHead};
 
     /// Every cut of an answer is incomplete, and the whole of it has this body.
-    fn whole_and_cut(input: &[u8], body: &[u8], read: fn(&[u8]) -> Result<Option<Vec<u8>>, String>) {
+    fn whole_and_cut(input: &[u8], body: &[u8], read: fn(&[u8]) -> Found) {
         for cut in 0..input.len() {
             assert_eq!(read(&input[..cut]), Ok(None), "{cut} of {}", input.escape_ascii());
         }
