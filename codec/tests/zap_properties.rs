@@ -12,6 +12,7 @@ use codec::zap::template::Template;
 use codec::zap::{reason, record, stream};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 mod vectors;
 use vectors::{names, vector};
@@ -83,6 +84,42 @@ fn read_as_everything(frame: &[u8]) {
         assert_inside(frame, read.block_hash);
     }
     assert_peek_agrees(frame);
+}
+
+/// Reads `message` as both records. What comes out is an error, or fields that lie in the bytes that the message's size counts and do not
+/// depend on what follows them.
+fn read_as_records(message: &[u8]) {
+    let request = record::Request::decode(message);
+    let response = record::Response::decode(message);
+    // Both check the header alone, and all of it.
+    assert_eq!(request.map(|_| ()), response.map(|_| ()));
+    let (Ok(request), Ok(response)) = (request, response) else { return };
+    let size = u32::from_le_bytes(message[12..16].try_into().unwrap()) as usize;
+    let counted = &message[..size];
+    for part in [request.method, request.account, response.block_hash] {
+        assert_inside(counted, part);
+    }
+    assert_eq!(record::Request::decode(counted), Ok(request));
+    assert_eq!(record::Response::decode(counted), Ok(response));
+    let _ = rpc::answer(&request);
+}
+
+/// As it stands, and with a size that counts exactly the bytes there are: the header then holds where the slots may not.
+fn read_as_records_of_any_size(message: &[u8]) {
+    read_as_records(message);
+    if message.len() >= 16 {
+        let mut sized = message.to_vec();
+        sized[12..16].copy_from_slice(&(message.len() as u32).to_le_bytes());
+        read_as_records(&sized);
+    }
+}
+
+/// The call and the answer of the rpc scenario.
+fn sample_records() -> [Bytes; 2] {
+    let (mut call, mut answer) = (Vec::new(), Vec::new());
+    rpc::SAMPLE_REQUEST.encode(&mut call).unwrap();
+    rpc::answer(&rpc::SAMPLE_REQUEST).encode(&mut answer).unwrap();
+    [call, answer]
 }
 
 /// Feeds a frame to peek from nothing on, as far as it asks, and compares with the decode of the whole.
@@ -161,6 +198,31 @@ fn every_flipped_byte_of_every_vector() {
                 read_as_everything(&frame);
             }
             frame[at] = sent;
+        }
+    }
+}
+
+#[test]
+fn every_truncation_of_a_record() {
+    for record in sample_records() {
+        for end in 0..record.len() {
+            // Its size says that more must follow.
+            assert_eq!(record::Request::decode(&record[..end]), Err(FrameError::TooSmall), "{end} bytes");
+            read_as_records_of_any_size(&record[..end]);
+        }
+        read_as_records_of_any_size(&record);
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_record_at_every_length() {
+    for mut record in sample_records() {
+        for bit in 0..record.len() * 8 {
+            record[bit / 8] ^= 1 << (bit % 8);
+            for end in 0..=record.len() {
+                read_as_records_of_any_size(&record[..end]);
+            }
+            record[bit / 8] ^= 1 << (bit % 8);
         }
     }
 }
@@ -329,6 +391,30 @@ proptest! {
         sent.encode(&mut out).unwrap();
         prop_assert_eq!(out.len(), sent.encoded_bytes());
         prop_assert_eq!(record::Response::decode(&out).unwrap(), sent);
+    }
+
+    /// Runs of bytes written over a record of any fields, one after another; then it is cut.
+    #[test]
+    fn damaged_records_are_refused_or_read_within_their_bytes(
+        id: u64, block: u64, first in bytes(40), second in bytes(40), is_answer: bool,
+        changes in vec((any::<Index>(), vec(prop_oneof![any::<u8>(), 0u8..48], 1..9)), 1..12), cut: Index,
+    ) {
+        let mut message = Vec::new();
+        if is_answer {
+            record::Response { id, balance: block, nonce: !id, block_hash: &first }.encode(&mut message).unwrap();
+        } else {
+            record::Request { id, block, method: &first, account: &second }.encode(&mut message).unwrap();
+        }
+        for (at, written) in changes {
+            let at = at.index(message.len());
+            let end = message.len().min(at + written.len());
+            message[at..end].copy_from_slice(&written[..end - at]);
+            read_as_records_of_any_size(&message);
+            assert_peek_agrees(&message);
+        }
+        message.truncate(cut.index(message.len() + 1));
+        read_as_records_of_any_size(&message);
+        read_as_everything(&message);
     }
 
     #[test]
