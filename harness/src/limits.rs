@@ -15,6 +15,10 @@ pub const MAX_STDERR_BYTES: usize = 16 * 1024;
 /// Longest wait for the rest of a child's output after it has ended. A grandchild that holds the pipe open does not hold us up longer.
 pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);
 
+/// The highest `kernel.perf_event_paranoid` at which a process without privileges may count what another of its user does in user space.
+/// Some distributions have a higher one of their own, which forbids it.
+pub const UNPRIVILEGED_PARANOID: i64 = 2;
+
 /// How often a child is looked at while waiting for it. Coarse, so that the watcher costs the measured cores nothing.
 pub const POLL: Duration = Duration::from_millis(20);
 

@@ -14,7 +14,7 @@ use crate::reader::{self, ReadError, Schema};
 use crate::run::Run;
 
 /// Name and version of the baseline written by this build.
-pub const SCHEMA: Schema = Schema { name: "zapring.baseline", major: 1, minor: 0 };
+pub const SCHEMA: Schema = Schema { name: "zapring.baseline", major: 1, minor: 1 };
 
 /// Rounds of a build under one configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -120,6 +120,13 @@ impl Baseline {
     /// [`ReadError`]: missing, truncated, broken, another schema, or a newer major version.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         reader::read(path, SCHEMA)
+    }
+
+    /// Whether instructions were counted in any of its runs.
+    #[must_use]
+    pub fn has_instructions(&self) -> bool {
+        let mut points = self.rounds.iter().flat_map(|round| &round.points);
+        points.any(|point| point.counts.is_some_and(|counts| counts.instructions.is_some()))
     }
 
     /// The points of one wire, in the order of the rounds, each with its round's yardstick.

@@ -20,6 +20,10 @@ pub struct ServerCounts {
     pub live_start_bytes: Option<i64>,
     /// And after it.
     pub live_end_bytes: Option<i64>,
+    /// Instructions that its threads retired in user space, as the processor counts them; null where nobody asked or there is no counter.
+    /// Since version 1.2 of a bench and 1.1 of a baseline.
+    #[serde(default)]
+    pub instructions: Option<u64>,
 }
 
 impl ServerCounts {

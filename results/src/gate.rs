@@ -198,11 +198,12 @@ struct Count {
 }
 
 /// Operations and completions follow from the protocol alone; how often a thread waits also from the host's mood. An allocation in every
-/// fiftieth request is already one that should not be.
-const COUNTS: [Count; 4] = [
+/// fiftieth request is already one that should not be. Instructions move with how many requests a turn finds ready.
+const COUNTS: [Count; 5] = [
     Count { name: "allocations", of: |counts| counts.allocations, share: 0.0, amount: 0.02 },
     Count { name: "operations", of: |counts| Some(counts.operations), share: 0.05, amount: 0.0 },
     Count { name: "completions", of: |counts| Some(counts.completions), share: 0.10, amount: 0.0 },
+    Count { name: "instructions", of: |counts| counts.instructions, share: 0.05, amount: 0.0 },
     Count { name: "waits", of: |counts| Some(counts.enters), share: 0.50, amount: 0.5 },
 ];
 
@@ -342,6 +343,7 @@ mod tests {
                 allocations: Some(1),
                 live_start_bytes: Some(0),
                 live_end_bytes: Some(0),
+                instructions: Some(2_000_000),
             }),
             ..GatePoint::default()
         };
@@ -376,7 +378,7 @@ mod tests {
     #[test]
     fn what_has_become_worse_is_named() {
         type Change = fn(u64, &mut GatePoint);
-        let table: [(Change, &[&str]); 7] = [
+        let table: [(Change, &[&str]); 8] = [
             (
                 |_, point| point.server_cpu_ns = point.server_cpu_ns * 13 / 10,
                 &["http server CPU", "http/floor server CPU"],
@@ -387,6 +389,10 @@ mod tests {
                 &["http allocations"],
             ),
             (|_, point| point.counts.iter_mut().for_each(|counts| counts.operations = 2000), &["http operations"]),
+            (
+                |_, point| point.counts.iter_mut().for_each(|counts| counts.instructions = Some(2_200_000)),
+                &["http instructions"],
+            ),
             (|_, point| point.rss_peak_bytes = 30 << 20, &["peak RSS"]),
             (|round, point| point.rss_end_bytes += round << 20, &["RSS growth in the second half"]),
             (|_, point| point.failed = 1, &["failed requests"]),
@@ -400,6 +406,21 @@ mod tests {
             point.counts.iter_mut().for_each(|counts| counts.live_end_bytes = Some((round as i64) << 21));
         };
         assert_eq!(worse(&judge(&base(), &rounds(7, |_| 1.0, leak))), ["heap growth after the first round"]);
+    }
+
+    #[test]
+    fn instructions_are_held_where_both_sides_have_them_and_within_a_margin() {
+        let with = |count| {
+            rounds(7, |_| 1.0, move |_, point| point.counts.iter_mut().for_each(|counts| counts.instructions = count))
+        };
+        let check = |base: &Baseline, new: &Baseline| {
+            judge(base, new).checks.into_iter().find(|check| check.name == "http instructions")
+        };
+        let held = check(&base(), &with(Some(2_090_000))).expect("both sides have them");
+        assert_eq!((held.outcome, held.base, held.new, held.most), (Outcome::Held, 2000.0, 2090.0, 2100.0));
+        assert_eq!(check(&base(), &with(None)), None);
+        assert_eq!(check(&with(None), &base()), None);
+        assert_eq!(judge(&base(), &with(None)).outcome(), Outcome::Held);
     }
 
     #[test]

@@ -107,7 +107,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = value::time, value_name = "TIME")]
     warmup: Option<Duration>,
     /// Another build of zapring to measure in turns with this one: a server of each, many short runs, and what differs by more than noise
-    #[arg(long, conflicts_with_all = ["server", "target", "shape", "html"], value_name = "PROGRAM")]
+    #[arg(long, conflicts_with_all = ["server", "target", "shape", "html", "instructions"], value_name = "PROGRAM")]
     against: Option<PathBuf>,
     /// How often each run is made on each side; up to four times as often while nothing can be said [default: 60]
     #[arg(long, requires = "against", value_parser = clap::value_parser!(u32).range(MIN_PAIRS as i64..=i64::from(MAX_TURNS)), value_name = "N")]
@@ -138,7 +138,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["target", "out"])]
     server: bool,
     /// Drive a server that is there already, as in http://10.0.0.2:8080/health; repeatable, once per wire
-    #[arg(long, conflicts_with_all = ["wires", "path", "placement", "debug_alloc", "scenario", "json"], value_name = "URL")]
+    #[arg(long, conflicts_with_all = ["wires", "path", "placement", "debug_alloc", "instructions", "scenario", "json"], value_name = "URL")]
     target: Vec<String>,
     /// Its process, to be watched where it is on this host; --server-cores says where it runs
     #[arg(long, requires_all = ["target", "server_cores"], value_name = "PID")]
@@ -146,6 +146,9 @@ pub(crate) struct Args {
     /// Let the server count its allocations and live bytes; growth of more than 8 MiB over the bench is called a leak
     #[arg(long)]
     debug_alloc: bool,
+    /// Count the instructions of the server's threads in user space with the processor's counters, where the host has them
+    #[arg(long)]
+    instructions: bool,
     #[command(flatten)]
     handicap: HandicapArgs,
     /// One of the loader's scenarios instead of a path, or all of them: hello, rpc, echo-tiny, echo-small, echo-chat, echo-medium,
@@ -175,6 +178,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let bar = args.document.bar(plan.runs().count() as u64);
     let mut result = bench::run(&plan, &stop, &mut |step| show(&bar, &step))?;
     bar.finish_and_clear();
+    if let Some(reason) = &result.uncounted {
+        eprintln!("zapring: note: instructions are not recorded: {reason}");
+    }
     result.bench.environment.tuning = tune::recorded();
     let made = Made {
         document: &result.bench,
@@ -256,6 +262,7 @@ fn plan(args: &Args) -> Result<BenchPlan, Failure> {
         rig.loader_args.extend(["--pipeline".to_owned(), args.pipeline.to_string()]);
     }
     rig.census = Some(census());
+    rig.count_instructions = args.instructions;
     if !args.target.is_empty() {
         elsewhere(args, rig)?;
     }

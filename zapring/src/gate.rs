@@ -74,13 +74,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 /// Measures a baseline and writes it.
 fn init(args: &Args) -> Result<ExitCode, Failure> {
     let output = Output::open(&args.baseline)?;
-    let plan = plan(args, config(args)?, args.rounds.unwrap_or(12))?;
-    let (measured, code) = measure(args, &plan, &mut |_| false)?;
+    let plan = plan(args, config(args)?, args.rounds.unwrap_or(12), true)?;
+    let (measured, code, note) = measure(args, &plan, &mut |_| false)?;
     if code != ExitCode::Ok {
         eprintln!("zapring: exit {}: {}: no baseline was written", code.code(), code.name());
         return Ok(code);
     }
-    let report = judge(&measured, &measured);
+    let mut report = judge(&measured, &measured);
+    report.notes.extend(note);
     load::print(&text(&report, measured.rounds.len(), measured.rounds.len()), output.is_stdout());
     let name = output.name().to_owned();
     let to_stdout = output.is_stdout();
@@ -99,14 +100,20 @@ fn hold(args: &Args) -> Result<ExitCode, Failure> {
     let base = Baseline::read(&args.baseline)?;
     let output = args.out.as_deref().map(Output::open).transpose()?;
     let rounds = args.rounds.unwrap_or(7);
-    let plan = plan(args, base.config.clone(), (3 * rounds).min(MAX_GATE_ROUNDS))?;
+    // A counter costs something at every context switch: both sides have it, or neither.
+    let counted = base.has_instructions();
+    let plan = plan(args, base.config.clone(), (3 * rounds).min(MAX_GATE_ROUNDS), counted)?;
     // A host in another mood for a few seconds is not a slower build: what is not held gets more rounds.
     let mut enough = |measured: &Baseline| {
         let made = measured.rounds.len() as u32;
         made >= rounds && (made - rounds).is_multiple_of(2) && judge(&base, measured).outcome() == Outcome::Held
     };
-    let (measured, ended) = measure(args, &plan, &mut enough)?;
-    let report = judge(&base, &measured);
+    let (measured, ended, note) = measure(args, &plan, &mut enough)?;
+    let mut report = judge(&base, &measured);
+    report.notes.extend(note);
+    if !counted {
+        report.notes.push("instructions are not recorded: the baseline has none".to_owned());
+    }
     load::print(&text(&report, base.rounds.len(), measured.rounds.len()), false);
     let mut codes = vec![ended];
     if ended == ExitCode::Ok {
@@ -139,7 +146,7 @@ fn config(args: &Args) -> Result<GateConfig, Failure> {
     })
 }
 
-fn plan(args: &Args, config: GateConfig, max_rounds: u32) -> Result<GatePlan, Failure> {
+fn plan(args: &Args, config: GateConfig, max_rounds: u32, instructions: bool) -> Result<GatePlan, Failure> {
     let layout = gate::layout(&config)?;
     value::usable(&layout.server)?;
     value::usable(&layout.loader)?;
@@ -148,17 +155,18 @@ fn plan(args: &Args, config: GateConfig, max_rounds: u32) -> Result<GatePlan, Fa
     rig.server_args.push("--debug-alloc".to_owned());
     rig.server_args.extend(args.handicap.typed());
     rig.census = Some(census());
+    rig.count_instructions = instructions;
     let (command, zapring_version) = (document::command(), env!("ZAPRING_VERSION").to_owned());
     let host = HostFiles::live();
     Ok(GatePlan { command, config, rig, max_rounds, yardstick: YARDSTICK, zapring_version, host })
 }
 
-/// The rounds, and the exit code of what ended them.
+/// The rounds, the exit code of what ended them, and why instructions are not in them where they were to be.
 fn measure(
     args: &Args,
     plan: &GatePlan,
     enough: &mut dyn FnMut(&Baseline) -> bool,
-) -> Result<(Baseline, ExitCode), Failure> {
+) -> Result<(Baseline, ExitCode, Option<String>), Failure> {
     let stop = document::stop_flag()?;
     let bar = document::bar(args.quiet, plan.max_rounds.into()).with_message("rounds at most");
     let mut result = gate::run(plan, &stop, enough, &mut |step| bar.set_position(step.round.into()))?;
@@ -172,5 +180,6 @@ fn measure(
             GateError::exit_code(error)
         }
     };
-    Ok((result.measured, code))
+    let note = result.uncounted.map(|reason| format!("instructions are not recorded: {reason}"));
+    Ok((result.measured, code, note))
 }

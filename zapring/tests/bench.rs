@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use support::{ENGINES, Server, ask, signal, zapring};
+use support::{ENGINES, Server, ask, signal, succeeded, zapring};
 
 /// Runs a command that writes a document; its text and the document.
 fn document(args: &[&str]) -> (String, Value) {
@@ -85,6 +85,26 @@ fn a_heap_that_grows_is_called_a_leak_and_allocations_are_counted_per_request() 
     );
     let (text, leaking) = of(&["--handicap-leak", "16KiB"]);
     assert!(leaks(&leaking) && text.contains("note: leak: the server's heap grew by"), "{text}");
+}
+
+#[test]
+fn instructions_are_counted_or_it_is_said_why_not() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("bench.json");
+    let asked = ["bench", "--instructions", "--engine", "epoll", "--wires", "http", "--levels", "2", "-d", "100ms"];
+    let output = zapring().args(asked).args(["--warmup", "20ms", "--quiet", "--out"]).arg(&path).output();
+    let output = output.expect("it runs");
+    let (text, said) = (succeeded(&output), String::from_utf8_lossy(&output.stderr));
+    let bench: Value = serde_json::from_slice(&std::fs::read(&path).expect("written")).expect("JSON");
+    let counts = &bench["rows"][0]["counts"];
+    if let Some(instructions) = counts["instructions"].as_u64() {
+        // More than a few hundred a request, and the column is there.
+        assert!(instructions / counts["requests"].as_u64().expect("counted") > 100, "{counts}");
+        assert!(text.contains("instr"), "{text}");
+    } else {
+        assert!(said.contains("note: instructions are not recorded: "), "{said}");
+        assert!(!text.contains("instr"), "{text}");
+    }
 }
 
 #[test]

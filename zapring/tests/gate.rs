@@ -54,6 +54,7 @@ fn an_unchanged_build_holds_and_a_worse_one_does_not() {
     let held = (0..TRIES).map(|_| gate(&path, &["--rounds", "5"])).find(|output| output.status.success());
     let text = said(&held.expect("an unchanged build holds in one of a few tries"));
     assert!(text.contains("outcome: held"), "{text}");
+    assert!(base.has_instructions() || text.contains("instructions are not recorded: the baseline has none"), "{text}");
 
     // Half as much again, so that a restless host does not hide it.
     let point = base.rounds[0].points.iter().find(|point| point.wire == "http").expect("it was driven");

@@ -13,6 +13,7 @@ pub use plan::BenchPlan;
 pub use turns::{Turns, in_turns};
 
 use crate::environment;
+use crate::instructions::InstructionsError;
 use crate::moment::Moment;
 use crate::rig::{End, LoadEnd, Measured, Server, Target};
 
@@ -54,6 +55,8 @@ pub struct BenchResult {
     pub bench: Bench,
     /// Whether it is.
     pub end: BenchEnd,
+    /// Why the server's instructions are not in some of its rows, where they were to be counted.
+    pub uncounted: Option<InstructionsError>,
 }
 
 /// Makes the bench. Raising `stop` ends it within a few seconds. No process is left when this returns. Children die with the calling
@@ -66,17 +69,19 @@ pub fn run(plan: &BenchPlan, stop: &AtomicBool, progress: &mut dyn FnMut(Step<'_
     let mut bench = document(plan);
     progress(Step::Starting);
     let Some(mut server) = Server::start(&plan.rig, stop)? else {
-        return Ok(BenchResult { bench: conclude(plan, bench, false), end: BenchEnd::Interrupted });
+        let bench = conclude(plan, bench, false);
+        return Ok(BenchResult { bench, end: BenchEnd::Interrupted, uncounted: None });
     };
     progress(Step::Serving { pid: server.pid() });
-    let end = match drive(plan, &mut server, stop, progress, &mut bench.rows) {
+    let mut uncounted = None;
+    let end = match drive(plan, &mut server, stop, progress, &mut bench.rows, &mut uncounted) {
         Ok(true) => BenchEnd::Complete,
         Ok(false) => BenchEnd::Interrupted,
         Err(error) => BenchEnd::Failed(error),
     };
     server.stop();
     let bench = conclude(plan, bench, matches!(end, BenchEnd::Complete));
-    Ok(BenchResult { bench, end })
+    Ok(BenchResult { bench, end, uncounted })
 }
 
 /// Makes every run of the plan; `false` when stopped.
@@ -86,6 +91,7 @@ fn drive(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Step<'_>),
     rows: &mut Vec<BenchRow>,
+    uncounted: &mut Option<InstructionsError>,
 ) -> Result<bool, BenchError> {
     let total = plan.runs().count();
     for (index, (connections, target)) in plan.runs().enumerate() {
@@ -95,8 +101,9 @@ fn drive(
         progress(Step::Begin { index, total, wire: &target.wire, connections });
         match plan.rig.drive(server, target, connections, stop)? {
             LoadEnd::Stopped => return Ok(false),
-            LoadEnd::Done(measured) => {
+            LoadEnd::Done(mut measured) => {
                 progress(Step::Done { run: &measured.run });
+                *uncounted = uncounted.take().or(measured.uncounted.take());
                 rows.push(row(target, connections, measured));
             }
         }
@@ -105,7 +112,7 @@ fn drive(
 }
 
 fn row(target: &Target, connections: u32, measured: Measured) -> BenchRow {
-    let Measured { run, spread, counts } = measured;
+    let Measured { run, spread, counts, .. } = measured;
     BenchRow { wire: target.wire.clone(), connections, spread, counts, run: *run }
 }
 

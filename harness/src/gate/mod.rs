@@ -13,6 +13,7 @@ use crate::core_list::CoreList;
 use crate::cores::CoreLayout;
 use crate::environment;
 use crate::host::HostFiles;
+use crate::instructions::InstructionsError;
 use crate::moment::Moment;
 use crate::order;
 use crate::rig::{End, LoadEnd, Rig, Server, Target};
@@ -54,6 +55,8 @@ pub struct GateResult {
     pub measured: Baseline,
     /// Whether they are all.
     pub end: GateEnd,
+    /// Why the server's instructions are not in some of them, where they were to be counted.
+    pub uncounted: Option<InstructionsError>,
 }
 
 /// The cores of a configuration.
@@ -93,12 +96,12 @@ pub fn run(
     }
     let mut measured = document(plan);
     let Some(mut server) = Server::start(&plan.rig, stop)? else {
-        return Ok(GateResult { measured, end: GateEnd::Interrupted });
+        return Ok(GateResult { measured, end: GateEnd::Interrupted, uncounted: None });
     };
-    let mut end = GateEnd::Complete;
+    let (mut end, mut uncounted) = (GateEnd::Complete, None);
     for number in 0..plan.max_rounds {
         progress(Step { round: number });
-        match round(plan, &mut server, number, stop) {
+        match round(plan, &mut server, number, &mut uncounted, stop) {
             Ok(Some(round)) => measured.rounds.push(round),
             Ok(None) => end = GateEnd::Interrupted,
             Err(error) => end = GateEnd::Failed(error),
@@ -108,11 +111,17 @@ pub fn run(
         }
     }
     server.stop();
-    Ok(GateResult { measured, end })
+    Ok(GateResult { measured, end, uncounted })
 }
 
 /// One round, the wires in another order each time; `None` when stopped.
-fn round(plan: &GatePlan, server: &mut Server, number: u32, stop: &AtomicBool) -> Result<Option<Round>, GateError> {
+fn round(
+    plan: &GatePlan,
+    server: &mut Server,
+    number: u32,
+    uncounted: &mut Option<InstructionsError>,
+    stop: &AtomicBool,
+) -> Result<Option<Round>, GateError> {
     let cores = &plan.rig.cores;
     let (ours, theirs) = (cores.server.as_slice()[0], cores.loader.as_slice()[0]);
     let measure = || yardstick_ns(ours, theirs, plan.yardstick / 2).map_err(|source| GateError::Yardstick { source });
@@ -126,7 +135,10 @@ fn round(plan: &GatePlan, server: &mut Server, number: u32, stop: &AtomicBool) -
         }
         match plan.rig.drive(server, target, plan.config.connections, stop)? {
             LoadEnd::Stopped => return Ok(None),
-            LoadEnd::Done(measured) => points.push(GatePoint::of(&target.wire, &measured.run, measured.counts)),
+            LoadEnd::Done(measured) => {
+                points.push(GatePoint::of(&target.wire, &measured.run, measured.counts));
+                *uncounted = uncounted.take().or(measured.uncounted);
+            }
         }
     }
     Ok(Some(Round { yardstick_ns: before_ns.midpoint(measure()?), points }))

@@ -39,6 +39,7 @@ impl Totals {
             allocations: self.allocations.zip(before.allocations).and_then(|(end, start)| end.checked_sub(start)),
             live_start_bytes: before.live_bytes,
             live_end_bytes: self.live_bytes,
+            instructions: None,
         })
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use results::{ExitCode, Placement, ReadError, Run, ServerCounts, Spread, ValidityCode};
 
 use crate::child::{Child, describe};
+use crate::instructions::{Instructions, InstructionsError};
 use crate::limits::{MAX_STDOUT_BYTES, POLL, STOP_GRACE};
 use crate::rig::census::{Counted, Found};
 use crate::rig::error::{RigError, said};
@@ -24,6 +25,8 @@ pub(crate) struct Measured {
     pub(crate) spread: Option<Spread>,
     /// What the server counted of itself meanwhile.
     pub(crate) counts: Option<ServerCounts>,
+    /// Why its instructions are not among them, where they were to be.
+    pub(crate) uncounted: Option<InstructionsError>,
 }
 
 /// How a load run ended when it did not fail.
@@ -44,13 +47,26 @@ impl Rig {
     ) -> Result<LoadEnd, RigError> {
         let census = self.census.as_ref().map(|census| (census, server.address(census.wire()).to_owned()));
         let before = census.as_ref().map(|(census, address)| census.ask(address));
+        let instructions = self.count_instructions.then(|| match server.pid() {
+            Some(pid) => Instructions::of(pid),
+            None => Err(InstructionsError::Elsewhere),
+        });
         let Some(mut run) = self.load(server, target, connections, stop)? else { return Ok(LoadEnd::Stopped) };
+        let instructions = instructions.map(|begun| begun.and_then(|mut counters| counters.read())).transpose();
         self.place(&mut run);
         let counted =
             census.zip(before).map(|((census, address), before)| Counted { before, after: census.ask(&address) });
-        let found = counted.map_or_else(Found::default, |counted| counted.judge(&self.cores, &run));
+        let mut found = counted.map_or_else(Found::default, |counted| counted.judge(&self.cores, &run));
         run.validity.extend(found.doubts);
-        Ok(LoadEnd::Done(Measured { run: Box::new(run), spread: found.spread, counts: found.counts }))
+        let uncounted = match (instructions, &mut found.counts) {
+            (Ok(instructions), Some(counts)) => {
+                counts.instructions = instructions;
+                None
+            }
+            (Ok(_), None) => None,
+            (Err(error), _) => Some(error),
+        };
+        Ok(LoadEnd::Done(Measured { run: Box::new(run), spread: found.spread, counts: found.counts, uncounted }))
     }
 
     /// Only the rig knows that cores are shared on purpose: the loader sees that they overlap.

@@ -100,6 +100,8 @@ pub struct Rig {
     pub loader_args: Vec<String>,
     /// How to ask the server where its connections lie; nobody asks when `None`.
     pub census: Option<Census>,
+    /// Counts the instructions of the server's threads during each run. A counter costs something at every context switch.
+    pub count_instructions: bool,
     /// Longest wait for the server to be ready.
     pub ready_wait: Duration,
     /// What a load run may take beyond warm-up and duration.
@@ -123,6 +125,7 @@ impl Rig {
             server_args: Vec::new(),
             loader_args: Vec::new(),
             census: None,
+            count_instructions: false,
             ready_wait: READY_WAIT,
             load_slack: LOAD_SLACK,
         }

@@ -148,6 +148,11 @@ fn columns(bench: &Bench) -> Vec<Column> {
             or_dash(row.counts.and_then(|counts| counts.per_request(counts.allocations?)))
         }));
     }
+    if rows.iter().any(|row| row.counts.is_some_and(|counts| counts.instructions.is_some())) {
+        columns.push(plain("instr\n/req", &|row| {
+            or_dash(row.counts.and_then(|counts| counts.per_request(counts.instructions?)))
+        }));
+    }
     if rows.iter().any(|row| row.spread.is_some()) {
         columns.push(plain("conns\nper\nshard", &spread_cell));
     }
