@@ -40,7 +40,7 @@ pub struct Bench {
     pub interrupted: bool,
     /// The command line that was typed.
     pub command: Vec<String>,
-    /// The server's command line.
+    /// The server's command line, without the folder of its program.
     pub server_command: Vec<String>,
     /// Where the two sides ran with respect to each other, as every run says too. `unknown` before version 1.1.
     #[serde(default)]

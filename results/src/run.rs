@@ -193,14 +193,18 @@ impl Run {
         self.verdict.clone().unwrap_or_else(|| VerdictBlock::of(self))
     }
 
+    /// Requests that went wrong. What an open loop did not send is no such request of the server: it is judged by the rate, of which up to one
+    /// in a hundred is within what was asked, and more is [`ValidityCode::RateNotReached`].
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        let by_rate = if self.mode == Mode::OpenLoop { self.requests.not_sent } else { 0 };
+        self.requests.failed().saturating_sub(by_rate)
+    }
+
     /// Every exit code this run calls for; feed it to [`crate::exit_code::Ending::of`].
-    ///
-    /// What an open loop did not send is judged by the rate: up to one in a hundred is within what was asked, more is
-    /// [`ValidityCode::RateNotReached`]. It is no failed request of the server, so it does not count as one here.
     #[must_use]
     pub fn exit_codes(&self, max_failed: u64) -> Vec<ExitCode> {
-        let by_rate = if self.mode == Mode::OpenLoop { self.requests.not_sent } else { 0 };
-        let failed = self.requests.failed().saturating_sub(by_rate);
+        let failed = self.failed();
         let mut codes = validity::exit_codes(self.interrupted, &self.validity, failed > max_failed);
         codes.extend(self.limits.iter().any(|limit| limit.crossed).then_some(ExitCode::LimitCrossed));
         codes

@@ -100,7 +100,7 @@ pub struct Point {
     pub round: u32,
     /// Requests that were right, by the count of the loader.
     pub ok: u64,
-    /// All others that it counted.
+    /// Requests that went wrong, by the same count; not those that an open loop had no room to send.
     pub failed: u64,
     /// Requests per second by the loader's account.
     pub ok_per_s: Option<f64>,
@@ -141,7 +141,7 @@ impl Point {
         Self {
             round,
             ok: run.requests.ok,
-            failed: run.requests.failed(),
+            failed: run.failed(),
             ok_per_s: run.rates.ok_per_s,
             p50_ns: run.latency.p50_ns,
             p99_ns: run.latency.p99_ns,
@@ -280,6 +280,15 @@ mod tests {
         };
         let points = busy_ns.iter().enumerate().map(point).collect();
         Contender { name: name.to_owned(), wire: wire.to_owned(), points, ..Contender::default() }
+    }
+
+    #[test]
+    fn what_an_open_loop_did_not_send_is_no_failure_of_the_server() {
+        let mut run = Run::default();
+        (run.requests.ok, run.requests.not_sent, run.requests.timeout) = (90, 7, 3);
+        assert_eq!(Point::of_server(0, &run).failed, 10, "closed loop");
+        run.mode = crate::config::Mode::OpenLoop;
+        assert_eq!(Point::of_server(0, &run).failed, 3);
     }
 
     #[test]

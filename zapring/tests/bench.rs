@@ -42,6 +42,7 @@ fn paired_connections_stay_on_their_core() {
         let args = ["bench", "--placement", "paired", "--engine", engine, "--wires", "zap", "--levels", "1,16"];
         let (text, bench) = document(&[&args[..], &["-d", "200ms", "--warmup", "50ms"]].concat());
         assert_eq!(bench["placement"], "paired");
+        assert_eq!(bench["server_command"][0], "zapring", "without the folder that it has on this host");
         for row in bench["rows"].as_array().expect("rows") {
             assert_eq!(row["run"]["config"]["placement"], "paired");
             let opened: Vec<&Value> =

@@ -4,6 +4,7 @@ pub mod error;
 pub mod plan;
 pub mod turns;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use results::{Bench, BenchRow, Run};
@@ -125,7 +126,7 @@ fn document(plan: &BenchPlan) -> Bench {
         run_id,
         started_at,
         command: plan.command.clone(),
-        server_command: if ours { plan.rig.serve_command().words() } else { Vec::new() },
+        server_command: if ours { told(plan.rig.serve_command().words()) } else { Vec::new() },
         placement: cores.placement,
         server_cores: if watched { cores.server.as_slice().to_vec() } else { Vec::new() },
         loader_cores: cores.loader.as_slice().to_vec(),
@@ -133,6 +134,16 @@ fn document(plan: &BenchPlan) -> Bench {
         validity: if ours { cores.doubts() } else { Vec::new() },
         ..Bench::default()
     }
+}
+
+/// A command line for a reader on another host: the program without the folder that it has on this one.
+fn told(mut words: Vec<String>) -> Vec<String> {
+    if let Some(program) = words.first_mut()
+        && let Some(name) = Path::new(program.as_str()).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    words
 }
 
 fn conclude(plan: &BenchPlan, mut bench: Bench, complete: bool) -> Bench {
