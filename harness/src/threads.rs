@@ -61,6 +61,12 @@ impl ThreadStates {
     pub fn may_run_on(&self, thread: u32, core: u32) -> bool {
         self.pinned.get(&thread).is_none_or(|pinned| *pinned == core)
     }
+
+    /// Whether all of a thread's time was spent on `core`: it is pinned there.
+    #[must_use]
+    pub fn runs_only_on(&self, thread: u32, core: u32) -> bool {
+        self.pinned.get(&thread) == Some(&core)
+    }
 }
 
 fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {

@@ -168,7 +168,11 @@ impl Sample {
         let core_busy = |(core, end): (&u32, &CoreTicks)| {
             let ticks = start.cores.get(core).copied().unwrap_or_default();
             let own_ns = self.threads.since_of(&start.threads, |thread| self.states.may_run_on(thread, *core));
-            CoreBusy { own_ns: Some(own_ns), ..end.since(&ticks, *core, window_ns, tick_ns) }
+            let here_ns = self.threads.since_of(&start.threads, |thread| self.states.runs_only_on(thread, *core));
+            let busy = end.since(&ticks, *core, window_ns, tick_ns);
+            // Ticks miss a thread that wakes up and sleeps again between them, as one that is paced does; its own time does not.
+            let busy_ns = busy.busy_ns.max(here_ns.min(window_ns));
+            CoreBusy { own_ns: Some(own_ns), busy_ns, ..busy }
         };
         ServerBlock {
             pid,

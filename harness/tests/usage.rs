@@ -126,6 +126,10 @@ fn thread_time_belongs_to_the_core_it_is_pinned_to() {
     let block = end.since(&start, PID, 1_000_000_000, TICK_NS);
     let own: Vec<_> = block.core_busy.iter().map(|core| core.own_ns).collect();
     assert_eq!(own, [Some(207), Some(8)], "the thread that may run on both counts on both");
+    let busy: Vec<_> = block.core_busy.iter().map(|core| core.busy_ns).collect();
+    assert_eq!(busy, [200, 1], "ticks saw nothing, but those that are pinned ran there and nowhere else");
+    let brief = end.since(&start, PID, 150, TICK_NS);
+    assert_eq!(brief.core_busy[0].busy_ns, 150, "no more than there was");
     assert_eq!(block.context_switches, Some(ContextSwitches { voluntary: 90, involuntary: 0 }));
     assert_eq!(block.throttling, Some(Throttling { periods: 0, throttled_ns: 25_000 }));
 }

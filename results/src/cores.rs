@@ -11,7 +11,7 @@ pub struct CoreBusy {
     pub core: u32,
     /// Length of the window.
     pub window_ns: u64,
-    /// Busy time in it, in steps of the kernel's clock tick.
+    /// Busy time in it, in steps of the kernel's clock tick, and no less than the watched threads took that may run nowhere else.
     pub busy_ns: u64,
     /// Time the hypervisor gave to others.
     pub steal_ns: u64,
