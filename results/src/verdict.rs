@@ -248,19 +248,22 @@ fn taken(figures: &Figures, weight: Weight) -> Vec<String> {
         let text = format!("the hypervisor took {} % of core {}", percent(core.steal), core.core);
         say(core.steal, needed && core.steal >= TAKEN, text);
         let Some(stranger) = core.stranger else { continue };
-        let stranger_decides = needed && stranger >= least_stranger;
+        // A paced thread wakes up at regular times, and so do the ticks that busy time is counted in: they can meet again and again. Where
+        // every request that was asked for could be sent, nothing that was needed was taken.
+        let certain = needed && figures.rate_reached != Some(true);
+        let stranger_decides = certain && stranger >= least_stranger;
         // What ticks cannot tell from nothing is not worth a word either.
         if stranger < least_stranger {
             continue;
         }
         let unwatched = if figures.server_watched { "" } else { " (the server, if it runs there, is not watched)" };
         let (number, share) = (core.core, percent(stranger));
-        let text = if needed {
+        let text = if certain {
             format!("something else ran on core {number} for {share} % of the time{unwatched}")
         } else {
             // Where threads wake up thousands of times a second it may be nobody: waking up is no thread's time.
             format!(
-                "core {number} was busy outside of our threads for {share} % of the time: something else, or interrupts and wake-ups{unwatched}"
+                "core {number} was busy outside of our threads for {share} % of the time by the kernel's ticks: something else, or interrupts and wake-ups{unwatched}"
             )
         };
         say(stranger, stranger_decides, text);
@@ -443,7 +446,21 @@ mod tests {
                 "a stranger who leaves room",
                 stranger(0.5, 0.3),
                 LatencyBound,
-                &["core 0 was busy outside of our threads for 30.0 % of the time: something else, or interrupts"],
+                &[
+                    "core 0 was busy outside of our threads for 30.0 % of the time by the kernel's ticks: something else, or",
+                ],
+            ),
+            (
+                "perhaps ticks that met a pace",
+                with(stranger(0.99, 0.8), |f| f.rate_reached = Some(true)),
+                ServerBound,
+                &["core 0 was busy outside of our threads for 80.0 % of the time by the kernel's ticks"],
+            ),
+            (
+                "a stranger who held up a pace",
+                with(stranger(0.99, 0.8), |f| f.rate_reached = Some(false)),
+                Starved,
+                &["something else ran on core 0 for 80.0 %"],
             ),
             ("a small stranger", stranger(0.99, 0.09), ServerBound, &[]),
             ("a stranger at the loader", at_loader(0.4), Starved, &["something else ran on core 1 for 40.0 %"]),
