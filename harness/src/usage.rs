@@ -169,10 +169,9 @@ impl Sample {
             let ticks = start.cores.get(core).copied().unwrap_or_default();
             let own_ns = self.threads.since_of(&start.threads, |thread| self.states.may_run_on(thread, *core));
             let here_ns = self.threads.since_of(&start.threads, |thread| self.states.runs_only_on(thread, *core));
-            let busy = end.since(&ticks, *core, window_ns, tick_ns);
-            // Ticks miss a thread that wakes up and sleeps again between them, as one that is paced does; its own time does not.
-            let busy_ns = busy.busy_ns.max(here_ns.min(window_ns));
-            CoreBusy { own_ns: Some(own_ns), busy_ns, ..busy }
+            let mut busy = CoreBusy { own_ns: Some(own_ns), ..end.since(&ticks, *core, window_ns, tick_ns) };
+            busy.ran_at_least(here_ns);
+            busy
         };
         ServerBlock {
             pid,

@@ -28,6 +28,12 @@ pub struct CoreBusy {
 }
 
 impl CoreBusy {
+    /// Raises the busy time to what threads took that ran nowhere else, as far as the window goes: ticks miss a thread that wakes up and
+    /// sleeps again between them, as one that is paced does, and its own time does not.
+    pub fn ran_at_least(&mut self, threads_ns: u64) {
+        self.busy_ns = self.busy_ns.max(threads_ns.min(self.window_ns));
+    }
+
     /// Busy share of the window, 0 to 1; `None` for an empty window. Ticks can overshoot a short window, so it is capped.
     #[must_use]
     pub fn share(&self) -> Option<f64> {

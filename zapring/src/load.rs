@@ -425,8 +425,7 @@ impl Watches {
                 let rows = run.cores.iter().filter(|row| row.core == Some(busy.core));
                 let within_ns = rows.filter_map(|row| row.cpu_ns).fold(0, u64::saturating_add);
                 busy.own_ns = busy.own_ns.map(|own_ns| own_ns.max(within_ns));
-                // And its core was busy at least for so long, whatever the kernel's ticks saw.
-                busy.busy_ns = busy.busy_ns.max(within_ns.min(busy.window_ns));
+                busy.ran_at_least(within_ns);
             }
             for row in &mut run.cores {
                 let busy = outside.core_busy.iter().find(|busy| Some(busy.core) == row.core);
