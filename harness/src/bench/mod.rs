@@ -100,21 +100,30 @@ fn drive(
             return Ok(false);
         }
         progress(Step::Begin { index, total, wire: &target.wire, connections });
-        match plan.rig.drive(server, target, connections, stop)? {
-            LoadEnd::Stopped => return Ok(false),
-            LoadEnd::Done(mut measured) => {
-                progress(Step::Done { run: &measured.run });
-                *uncounted = uncounted.take().or(measured.uncounted.take());
-                rows.push(row(target, connections, measured));
-            }
-        }
+        let Some((row, unread)) = one(plan, server, target, connections, stop, progress)? else { return Ok(false) };
+        rows.push(row);
+        *uncounted = uncounted.take().or(unread);
     }
     Ok(true)
 }
 
-fn row(target: &Target, connections: u32, measured: Measured) -> BenchRow {
-    let Measured { run, spread, counts, .. } = measured;
-    BenchRow { wire: target.wire.clone(), connections, spread, counts, run: *run }
+/// One run, and why its instructions were not counted where they were to be; `None` when stopped.
+fn one(
+    plan: &BenchPlan,
+    server: &mut Server,
+    target: &Target,
+    connections: u32,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Step<'_>),
+) -> Result<Option<(BenchRow, Option<InstructionsError>)>, BenchError> {
+    match plan.rig.drive(server, target, connections, stop)? {
+        LoadEnd::Stopped => Ok(None),
+        LoadEnd::Done(Measured { run, spread, counts, uncounted }) => {
+            progress(Step::Done { run: &run });
+            let row = BenchRow { wire: target.wire.clone(), connections, spread, counts, run: *run };
+            Ok(Some((row, uncounted)))
+        }
+    }
 }
 
 fn document(plan: &BenchPlan) -> Bench {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use results::Bench;
 
-use crate::bench::{BenchEnd, BenchError, BenchPlan, Step, conclude, document, row};
-use crate::rig::{LoadEnd, Server};
+use crate::bench::{BenchEnd, BenchError, BenchPlan, Step, conclude, document, one};
+use crate::rig::Server;
 
 /// Two benches, and how they ended together.
 #[derive(Debug)]
@@ -83,13 +83,9 @@ fn round(
             return Ok(false);
         }
         progress(Step::Begin { index, total, wire: &target.wire, connections });
-        match plans[side].rig.drive(&mut servers[side], target, connections, stop)? {
-            LoadEnd::Stopped => return Ok(false),
-            LoadEnd::Done(measured) => {
-                progress(Step::Done { run: &measured.run });
-                benches[side].rows.push(row(target, connections, measured));
-            }
-        }
+        let made = one(plans[side], &mut servers[side], target, connections, stop, progress)?;
+        let Some((row, _)) = made else { return Ok(false) };
+        benches[side].rows.push(row);
     }
     Ok(true)
 }
