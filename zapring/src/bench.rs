@@ -222,7 +222,7 @@ fn against(args: &Args, new: &BenchPlan, other: &Path) -> Result<ExitCode, Failu
     let text = format!("base: {}\n\n{}", other.display(), report::compare::text(&comparison));
     let mut codes = turns.new.exit_codes(0);
     codes.extend(turns.base.exit_codes(0));
-    codes.extend((comparison.verdict > Verdict::Improved).then(|| comparison.verdict.exit_code()));
+    codes.push(comparison.verdict.exit_code());
     let base_name = base_output.name().to_owned();
     match base_output.write(&turns.base) {
         Ok(()) => eprintln!("base written to {base_name}"),

@@ -125,7 +125,6 @@ fn hold(args: &Args) -> Result<ExitCode, Failure> {
         eprintln!("zapring: {error}");
         codes.push(error.exit_code());
     }
-    codes.retain(|code| *code != ExitCode::Ok);
     Ok(document::ended(&codes))
 }
 

@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use support::zapring;
@@ -23,10 +23,17 @@ fn side(folder: &Path, name: &str, count: usize, ok_per_s: f64, change: fn(&mut 
     (0..count).map(write).collect()
 }
 
-fn compare(args: &[&[String]]) -> (Option<i32>, String, String) {
-    let output = zapring().arg("compare").args(args.concat()).output().expect("it runs");
+/// Exit code, standard output and standard error.
+type Said = (Option<i32>, String, String);
+
+fn said(command: &mut Command) -> Said {
+    let output = command.output().expect("it runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn compare(args: &[&[String]]) -> Said {
+    said(zapring().arg("compare").args(args.concat()))
 }
 
 #[test]
@@ -81,18 +88,16 @@ fn what_is_missing_or_no_run_is_never_a_pass() {
 }
 
 /// Both builds in turns: `against` and what else is asked, with the result in `folder`.
-fn in_turns(folder: &Path, against: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let output = zapring()
+fn in_turns(folder: &Path, against: &Path, args: &[&str]) -> Said {
+    let mut command = zapring();
+    command
         .args(["bench", "--quiet", "--engine", "uring", "--wires", "http", "--levels", "4"])
         .args(["-d", "40ms", "--warmup", "5ms", "--rounds", "10", "--out"])
         .arg(folder.join("new.json"))
         .arg("--against")
         .arg(against)
-        .args(args)
-        .output()
-        .expect("it runs");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    (output.status.code(), text(output.stdout), text(output.stderr))
+        .args(args);
+    said(&mut command)
 }
 
 #[test]
