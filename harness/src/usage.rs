@@ -77,8 +77,9 @@ impl ThreadTimes {
 /// A core's counters, in clock ticks since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CoreTicks {
-    /// user + nice + system + irq + softirq.
-    pub busy: u64,
+    /// idle + iowait. Where the timer stops on an idle core (`CONFIG_NO_HZ`), the kernel takes these from the clock at every sleep and
+    /// wake-up; user and system time are what the timer happens to meet, which a loop that is paced can evade, or seem to be for ever.
+    pub waiting: u64,
     /// irq + softirq.
     pub interrupts: u64,
     /// Whether interrupts are accounted apart from the time of threads (`CONFIG_IRQ_TIME_ACCOUNTING`), or may run on other cores than
@@ -89,15 +90,17 @@ pub struct CoreTicks {
 }
 
 impl CoreTicks {
-    /// The difference of two samples as time, without that of any process. Counters that ran backwards count as zero.
+    /// The difference of two samples as time, without that of any process: busy is what was neither waited nor stolen. Counters that ran
+    /// backwards count as zero.
     #[must_use]
     pub fn since(&self, start: &Self, core: u32, window_ns: u64, tick_ns: u64) -> CoreBusy {
         let time = |end: u64, start: u64| end.saturating_sub(start).saturating_mul(tick_ns);
+        let steal_ns = time(self.steal, start.steal);
         CoreBusy {
             core,
             window_ns,
-            busy_ns: time(self.busy, start.busy),
-            steal_ns: time(self.steal, start.steal),
+            busy_ns: window_ns.saturating_sub(time(self.waiting, start.waiting)).saturating_sub(steal_ns),
+            steal_ns,
             interrupt_ns: Some(time(self.interrupts, start.interrupts)),
             interrupts_apart: Some(self.interrupts_apart),
             own_ns: None,
@@ -322,7 +325,8 @@ fn core_row(line: &str) -> Option<(u32, CoreTicks)> {
     let busy = [at(0), at(1), at(2), interrupts].into_iter().fold(0, u64::saturating_add);
     // Without that accounting a tick finds no hard interrupt but its own, so that irq stays at nothing for ever.
     let interrupts_apart = at(5) > busy / 10_000;
-    (ticks.len() >= 4).then(|| (core, CoreTicks { busy, interrupts, interrupts_apart, steal: at(7) }))
+    let waiting = at(3).saturating_add(at(4));
+    (ticks.len() >= 4).then(|| (core, CoreTicks { waiting, interrupts, interrupts_apart, steal: at(7) }))
 }
 
 /// Whether packets of loopback are handed to other cores: a mask other than zero in `rps_cpus`.

@@ -67,18 +67,19 @@ fn differences_of_a_built_tree() {
     tree.ended(78);
     tree.thread(80, 300);
     tree.memory(3000, 2900);
-    // Core 0 worked 20 ticks of user and 5 of softirq; its idle ring waited 60 ticks. Core 2 only waited.
-    stat(&(core("cpu0", 120, 500, 130, 15, 7) + &core("cpu2", 10, 10, 99, 10, 10)));
+    // In a second, core 0 slept 10 ticks, its idle ring waited 60 and 3 were stolen; the timer met only 20 of user and 5 of softirq in
+    // the rest. Core 2 only waited.
+    stat(&(core("cpu0", 120, 510, 130, 15, 7) + &core("cpu2", 10, 21, 99, 10, 10)));
     let end = Sample::take(tree.files(), PID, &[0, 2]).expect("a complete tree");
 
     let block = end.since(&start, PID, 1_000_000_000, TICK_NS);
     assert_eq!(block.cpu_ns, 500 + 300);
     let busy: Vec<_> = block.core_busy.iter().map(|core| (core.core, core.busy_ns, core.steal_ns)).collect();
-    assert_eq!(busy, [(0, 250_000_000, 30_000_000), (2, 0, 0)]);
+    assert_eq!(busy, [(0, 270_000_000, 30_000_000), (2, 0, 0)]);
     let parts: Vec<_> = block.core_busy.iter().map(|core| (core.interrupt_ns, core.own_ns)).collect();
     assert_eq!(parts, [(Some(50_000_000), Some(800)), (Some(0), Some(800))], "threads that may run anywhere");
     assert_eq!((block.context_switches, block.throttling), (None, None));
-    assert_eq!(block.core_busy[0].share(), Some(0.25));
+    assert_eq!(block.core_busy[0].share(), Some(0.27));
     assert_eq!(
         (block.rss_start_bytes, block.rss_end_bytes, block.rss_peak_bytes),
         (1000 << 10, 3000 << 10, 3000 << 10)
@@ -114,7 +115,8 @@ fn thread_time_belongs_to_the_core_it_is_pinned_to() {
             );
             tree.put(format!("{PID}/task/{thread}/status"), &status);
         }
-        tree.put("stat", &(core("cpu0", 1, 1, 1, 1, 1) + &core("cpu1", 1, 1, 1, 1, 1)));
+        let idle = switches;
+        tree.put("stat", &(core("cpu0", 1, idle, 1, 1, 1) + &core("cpu1", 1, idle, 1, 1, 1)));
         tree.put(format!("{PID}/cgroup"), "0::/box\n");
         let group = tree.files().sys_path("fs/cgroup/box");
         fs::create_dir_all(&group).expect("writable");
@@ -122,15 +124,15 @@ fn thread_time_belongs_to_the_core_it_is_pinned_to() {
             .expect("writable");
         Sample::take(tree.files(), PID, &[0, 1]).expect("a complete tree")
     };
-    let (start, end) = (at([10, 1000, 5000], 100, 40), at([17, 1200, 5001], 130, 65));
+    let (start, end) = (at([10, 1000, 5000], 100, 40), at([17, 1200, 5001], 200, 65));
     let block = end.since(&start, PID, 1_000_000_000, TICK_NS);
     let own: Vec<_> = block.core_busy.iter().map(|core| core.own_ns).collect();
     assert_eq!(own, [Some(207), Some(8)], "the thread that may run on both counts on both");
     let busy: Vec<_> = block.core_busy.iter().map(|core| core.busy_ns).collect();
-    assert_eq!(busy, [200, 1], "ticks saw nothing, but those that are pinned ran there and nowhere else");
+    assert_eq!(busy, [200, 1], "idle all the time by the ticks, but those that are pinned ran there and nowhere else");
     let brief = end.since(&start, PID, 150, TICK_NS);
     assert_eq!(brief.core_busy[0].busy_ns, 150, "no more than there was");
-    assert_eq!(block.context_switches, Some(ContextSwitches { voluntary: 90, involuntary: 0 }));
+    assert_eq!(block.context_switches, Some(ContextSwitches { voluntary: 300, involuntary: 0 }));
     assert_eq!(block.throttling, Some(Throttling { periods: 0, throttled_ns: 25_000 }));
 }
 
@@ -138,12 +140,14 @@ fn thread_time_belongs_to_the_core_it_is_pinned_to() {
 fn counters_that_run_backwards_count_as_nothing() {
     let tree = Tree::new();
     tree.thread(77, 1_000);
-    tree.put("stat", &core("cpu0", 100, 0, 0, 0, 9));
+    tree.put("stat", &core("cpu0", 100, 9, 0, 9, 9));
     let late = Sample::take(tree.files(), PID, &[0]).expect("a complete tree");
     tree.thread(77, 900);
-    tree.put("stat", &core("cpu0", 90, 0, 0, 0, 8));
+    tree.put("stat", &core("cpu0", 90, 8, 0, 8, 8));
     let block = Sample::take(tree.files(), PID, &[0]).expect("a complete tree").since(&late, PID, 1, TICK_NS);
-    assert_eq!((block.cpu_ns, block.core_busy[0].busy_ns, block.core_busy[0].steal_ns), (0, 0, 0));
+    let core = block.core_busy[0];
+    assert_eq!((block.cpu_ns, core.steal_ns, core.interrupt_ns), (0, 0, Some(0)));
+    assert_eq!(core.busy_ns, 1, "no waiting in the window");
 }
 
 #[test]

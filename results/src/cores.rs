@@ -3,15 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How long one core was busy in a window. Busy is user, nice, system, irq and softirq time: waiting for I/O and stolen time are not
-/// (an idle ring counts as waiting for I/O).
+/// How long one core was busy in a window. Busy is all time but idle, waiting for I/O (an idle ring counts as that) and stolen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CoreBusy {
     /// CPU number.
     pub core: u32,
     /// Length of the window.
     pub window_ns: u64,
-    /// Busy time in it, in steps of the kernel's clock tick, and no less than the watched threads took that may run nowhere else.
+    /// Busy time in it, in steps of 10 ms (`USER_HZ`), and no less than the watched threads took that may run nowhere else.
     pub busy_ns: u64,
     /// Time the hypervisor gave to others.
     pub steal_ns: u64,
@@ -28,8 +27,8 @@ pub struct CoreBusy {
 }
 
 impl CoreBusy {
-    /// Raises the busy time to what threads took that ran nowhere else, as far as the window goes: ticks miss a thread that wakes up and
-    /// sleeps again between them, as one that is paced does, and its own time does not.
+    /// Raises the busy time to what threads took that ran nowhere else, as far as the window goes. A kernel whose timer never stops meets
+    /// idle time by ticks too, and those miss a thread that wakes up and sleeps again between them, as one that is paced does.
     pub fn ran_at_least(&mut self, threads_ns: u64) {
         self.busy_ns = self.busy_ns.max(threads_ns.min(self.window_ns));
     }

@@ -248,11 +248,11 @@ fn taken(figures: &Figures, weight: Weight) -> Vec<String> {
         let text = format!("the hypervisor took {} % of core {}", percent(core.steal), core.core);
         say(core.steal, needed && core.steal >= TAKEN, text);
         let Some(stranger) = core.stranger else { continue };
-        // A paced thread wakes up at regular times, and so do the ticks that busy time is counted in: they can meet again and again. Where
-        // every request that was asked for could be sent, nothing that was needed was taken.
+        // Where every request that was asked for could be sent, nothing that was needed was taken. (And where the kernel counts by ticks,
+        // these can meet a paced thread again and again.)
         let certain = needed && figures.rate_reached != Some(true);
         let stranger_decides = certain && stranger >= least_stranger;
-        // What ticks cannot tell from nothing is not worth a word either.
+        // What cannot be told from nothing is not worth a word either.
         if stranger < least_stranger {
             continue;
         }
@@ -263,7 +263,7 @@ fn taken(figures: &Figures, weight: Weight) -> Vec<String> {
         } else {
             // Where threads wake up thousands of times a second it may be nobody: waking up is no thread's time.
             format!(
-                "core {number} was busy outside of our threads for {share} % of the time by the kernel's ticks: something else, or interrupts and wake-ups{unwatched}"
+                "core {number} was busy outside of our threads for {share} % of the time: something else, or interrupts and wake-ups{unwatched}"
             )
         };
         say(stranger, stranger_decides, text);
@@ -271,8 +271,8 @@ fn taken(figures: &Figures, weight: Weight) -> Vec<String> {
     reasons
 }
 
-/// Busy time is counted in ticks: in a short window chance alone makes it differ from the threads' time. Four standard deviations of a
-/// core that is busy half of the time.
+/// Busy time may be counted in ticks: in a short window chance alone then makes it differ from the threads' time. Four standard deviations
+/// of a core that is busy half of the time.
 fn least_stranger(window_ns: u64) -> f64 {
     STRANGER.max(4.0 * 0.5 * (TICK_NS as f64 / window_ns.max(1) as f64).sqrt())
 }
@@ -446,15 +446,13 @@ mod tests {
                 "a stranger who leaves room",
                 stranger(0.5, 0.3),
                 LatencyBound,
-                &[
-                    "core 0 was busy outside of our threads for 30.0 % of the time by the kernel's ticks: something else, or",
-                ],
+                &["core 0 was busy outside of our threads for 30.0 % of the time: something else, or"],
             ),
             (
                 "perhaps ticks that met a pace",
                 with(stranger(0.99, 0.8), |f| f.rate_reached = Some(true)),
                 ServerBound,
-                &["core 0 was busy outside of our threads for 80.0 % of the time by the kernel's ticks"],
+                &["core 0 was busy outside of our threads for 80.0 % of the time"],
             ),
             (
                 "a stranger who held up a pace",

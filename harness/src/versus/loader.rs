@@ -21,6 +21,7 @@ use crate::versus::server::Running;
 /// Time that children took which have ended, and what cores did. A loader is measured from start to end: what its threads took is
 /// known for certain only after that.
 struct Books {
+    opened: Instant,
     children_ns: u64,
     cores: BTreeMap<u32, CoreTicks>,
 }
@@ -29,7 +30,11 @@ impl Books {
     fn open(files: &HostFiles, cores: &[u32]) -> Self {
         let stat = Stat::from_file(files.proc_path("self/stat")).ok();
         let ticks = stat.map_or(0, |stat| u64::try_from(stat.cutime + stat.cstime).unwrap_or(0));
-        Books { children_ns: ticks.saturating_mul(tick_ns()), cores: core_ticks(files, cores).unwrap_or_default() }
+        Books {
+            opened: Instant::now(),
+            children_ns: ticks.saturating_mul(tick_ns()),
+            cores: core_ticks(files, cores).unwrap_or_default(),
+        }
     }
 
     fn cpu_ns_since(&self, start: &Self) -> u64 {
@@ -38,8 +43,9 @@ impl Books {
 
     /// `None` where the kernel did not tell.
     fn busy_ns_since(&self, start: &Self) -> Option<u64> {
+        let window_ns = u64::try_from((self.opened - start.opened).as_nanos()).unwrap_or(u64::MAX);
         let busy = |(core, end): (&u32, &CoreTicks)| {
-            Some(end.busy.saturating_sub(start.cores.get(core)?.busy).saturating_mul(tick_ns()))
+            Some(end.since(start.cores.get(core)?, *core, window_ns, tick_ns()).busy_ns)
         };
         (!self.cores.is_empty()).then(|| self.cores.iter().filter_map(busy).sum())
     }
