@@ -3,6 +3,8 @@
 //! Each pair gives one log ratio; slow drift of the machine cancels within a pair. The interval is Student's over the mean of
 //! the logs, so it is multiplicative, and the same for A/B as for B/A turned upside down.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +40,14 @@ impl PairedRatio {
         Some(Self { pairs: pairs.len() as u64, ratio: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() })
     }
 
+    /// The ratio over the rounds that both sides were measured in, by the number of the round; `None` as with [`PairedRatio::of`].
+    #[must_use]
+    pub fn of_rounds(ours: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Option<Self> {
+        let pairs: Vec<(f64, f64)> =
+            ours.iter().filter_map(|(round, value)| Some((*value, *base.get(round)?))).collect();
+        Self::of(&pairs)
+    }
+
     /// The same to a ten-thousandth, so that files are stable.
     #[must_use]
     pub fn rounded(self) -> Self {
@@ -69,6 +79,15 @@ mod tests {
         for (freedom, value) in [(4.0, 2.776), (9.0, 2.262), (14.0, 2.145), (29.0, 2.045), (1000.0, 1.962)] {
             assert!((student(freedom) - value).abs() < 0.01, "{freedom}: {}", student(freedom));
         }
+    }
+
+    #[test]
+    fn rounds_that_only_one_side_has_are_left_out() {
+        let ours = (0..5).map(|round| (round, 2.0)).collect();
+        let base = (2..9).map(|round| (round, 4.0)).collect();
+        let ratio = PairedRatio::of_rounds(&ours, &base).expect("three rounds of both");
+        assert_eq!((ratio.pairs, ratio.ratio), (3, 0.5));
+        assert_eq!(PairedRatio::of_rounds(&ours, &BTreeMap::new()), None);
     }
 
     #[test]

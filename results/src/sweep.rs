@@ -213,12 +213,8 @@ impl Setting {
 
     /// The ratio to `base`, round by round. A round that lacks either is left out.
     fn ratio(&self, base: &Self, figure: impl Fn(&Point) -> Option<f64>) -> Option<PairedRatio> {
-        let pair = |point: &Point| {
-            let other = base.points.iter().find(|other| other.round == point.round)?;
-            Some((figure(point)?, figure(other)?))
-        };
-        let pairs: Vec<(f64, f64)> = self.points.iter().filter_map(pair).collect();
-        PairedRatio::of(&pairs)
+        let by_round = |of: &Self| of.points.iter().filter_map(|point| Some((point.round, figure(point)?))).collect();
+        PairedRatio::of_rounds(&by_round(self), &by_round(base))
     }
 }
 

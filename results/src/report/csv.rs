@@ -8,6 +8,7 @@ use crate::request_row::RequestRow;
 use crate::requests::Outcome;
 use crate::run::Run;
 use crate::usage::ServerBlock;
+use crate::validity::Validity;
 use crate::versus::{Contender, Point};
 
 type Cell = fn(&Row<'_>) -> String;
@@ -26,7 +27,7 @@ const COLUMNS: [(&str, Cell); 71] = [
     ("run_id", |row| escape::csv(id(row))),
     ("started_at", |row| match row.kind {
         Kind::Run(run) => escape::csv(&run.started_at),
-        Kind::Point { .. } => String::new(),
+        Kind::Point { sweep, .. } => escape::csv(&sweep.started_at),
         Kind::Contender { versus, .. } => escape::csv(&versus.started_at),
     }),
     ("setting", |row| escape::csv(&setting(row))),
@@ -113,8 +114,16 @@ const COLUMNS: [(&str, Cell); 71] = [
         Kind::Contender { point, .. } => point.limit.as_deref().map_or_else(String::new, escape::csv),
         _ => of_run(row, |run| run.judged().word.word().to_owned()),
     }),
-    ("interrupted", |row| of_run(row, |run| run.interrupted.to_string())),
-    ("doubts", |row| of_run(row, doubts)),
+    ("interrupted", |row| match row.kind {
+        Kind::Run(run) => run.interrupted.to_string(),
+        Kind::Point { sweep, .. } => sweep.interrupted.to_string(),
+        Kind::Contender { versus, .. } => versus.interrupted.to_string(),
+    }),
+    ("doubts", |row| match row.kind {
+        Kind::Run(run) => doubts(&run.validity),
+        Kind::Point { sweep, .. } => doubts(&sweep.validity),
+        Kind::Contender { versus, .. } => doubts(&versus.validity),
+    }),
     ("error_sample", |row| of_run(row, |run| escape::csv(&error_sample(run)))),
 ];
 
@@ -259,12 +268,17 @@ fn setting(row: &Row<'_>) -> String {
     }
 }
 
-/// Keys of the doubts, the fatal ones with a mark.
-fn doubts(run: &Run) -> String {
-    let key = |doubt: &crate::validity::Validity| {
-        if doubt.fatal { format!("{}!", doubt.code.key()) } else { doubt.code.key().to_owned() }
-    };
-    run.validity.iter().map(key).collect::<Vec<_>>().join(" ")
+/// Keys of the doubts, the fatal ones with a mark. Those of a sweep or a comparison are of the whole, and stand in each of its lines.
+fn doubts(validity: &[Validity]) -> String {
+    let mut keys: Vec<String> = Vec::new();
+    for doubt in validity {
+        let mark = if doubt.fatal { "!" } else { "" };
+        let key = format!("{}{mark}", doubt.code.key());
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys.join(" ")
 }
 
 /// The first message of the first kind of failure.
