@@ -108,9 +108,9 @@ pub struct Point {
     pub p50_ns: Option<u64>,
     /// 99th percentile.
     pub p99_ns: Option<u64>,
-    /// CPU time of the process and those it started, per request.
+    /// CPU time of the process and those it started, per request; of a loader per request in `counted` where that is known.
     pub cpu_ns_per_request: Option<u64>,
-    /// Busy time of its cores per request, interrupts included.
+    /// Busy time of its cores per request, likewise; interrupts included.
     pub core_busy_ns_per_request: Option<u64>,
     /// Resident memory of a server when the run ended.
     pub rss_bytes: Option<u64>,

@@ -63,6 +63,11 @@ wire = "zap"
 command = ["{zapring}", "load", "{url}", "--engine", "epoll", "-c", "{connections}", "-n", "2000", "--json", "-", "--quiet"]
 read = { requests = "/requests/ok", failed = ["/requests/reset"] }
 [[loader]]
+name = "modest"
+wire = "http"
+command = ["sh", "-c", "{zapring} load {url} --engine epoll -n 2000 --quiet && echo 3 requests"]
+read = { requests = '(\d+) requests' }
+[[loader]]
 name = "mute"
 wire = "http"
 command = ["true"]
@@ -146,6 +151,11 @@ fn everybody_who_is_there_is_measured_and_the_others_are_named() {
             // The server counts what the loader counts.
             assert_eq!((&point["ok"], &point["counted"]), (&2000.into(), &2000.into()), "{name}: {point}");
         }
+    }
+    // What it made has cost something, whatever it tells of it: two seconds of CPU would be more than 2000 requests can take.
+    for point in row(&document["loaders"], "modest", false)["points"].as_array().expect("points") {
+        assert_eq!((&point["ok"], &point["counted"]), (&3.into(), &2000.into()), "{point}");
+        assert!(point["cpu_ns_per_request"].as_u64() < Some(1_000_000), "{point}");
     }
     assert!(
         row(&document["loaders"], "mute", false)["problem"]

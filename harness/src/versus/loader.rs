@@ -82,7 +82,8 @@ pub(super) fn run(
         Some(status) => PeerError::Loader { status, stderr: format!("{}; {what}", output.stderr) },
         None => PeerError::Output { what, stderr: output.stderr },
     })?;
-    let requests = said.ok + said.failed;
+    // Some loaders leave requests out of their report, as those of a warm-up of their own; all that were made have cost something.
+    let requests = counted.unwrap_or(said.ok + said.failed);
     let each = |ns: u64| ns.checked_div(requests);
     Ok(Some(Point {
         round,

@@ -47,8 +47,8 @@ pub(crate) struct Table {
 
 const OF_SERVERS: &str = "req/s, latencies and costs: medians; CPU: time of the server's processes; busy: time of its cores, interrupts included; ratios to the base of \
                           the wire round by round, with their 95 % interval; (A/A) is the base against itself: what noise alone does";
-const OF_LOADERS: &str = "req/s and latencies as the loader reported them; CPU: time of the loader's processes from start to end; busy: time of its cores; counted: \
-                          requests the server counted over those the loader reported";
+const OF_LOADERS: &str = "req/s and latencies as the loader reported them; CPU: time of the loader's processes from start to end; busy: time of its cores; both \
+                          per request that the server counted, where it could be asked; counted: those over the ones the loader reported";
 
 /// Both tables with their titles and notes; one without rows is left out.
 pub(crate) fn tables(versus: &Versus) -> Vec<(&'static str, Table, &'static str)> {
