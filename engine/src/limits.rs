@@ -60,18 +60,8 @@ pub const BUFFER_BYTES: u32 = 4096;
 /// Sockets that a ring knows as direct descriptors; those beyond go by their numbers. The kernel takes 8 bytes for each.
 pub const DIRECT_DESCRIPTORS: u32 = 1 << 16;
 
-/// How long the ring engine waits for news while it expects completions that are none, those of sends that nothing follows; then it
-/// looks after them. In microseconds.
-pub const EXPECTED_WITHIN_US: u32 = 50;
-
 /// Completions that `--min-wait` gathers at most; with fewer than twice as many connections half of their number.
 pub const GATHERED_COMPLETIONS: usize = 32;
-
-/// From how many completions to gather on (half of the connections) the ring engine looks past those it expects.
-pub const LOOK_PAST_FROM: u32 = 16;
-
-/// The part of them that it waits for beyond those it expects: more only makes one side wait for the other.
-pub const GATHERED_PART: u32 = 8;
 
 /// Locked memory that glommio insists on for each executor, whether the kernel charges rings to it or not.
 pub const GLOMMIO_MEMLOCK_BYTES: u64 = 512 * 1024;

@@ -25,8 +25,8 @@ fn a_request_takes_one_operation_and_a_share_of_an_enter() {
         for (name, [operations, enters, completions]) in [("server", of_server), ("loader", of_loader)] {
             assert!(operations <= 1.2, "{name}: {operations} operations per request on {url}");
             assert!(completions <= 2.2, "{name}: {completions} completions per request on {url}");
-            // Measured at 0.02 to 0.2; how many come together is the machine's, so this only tells a broken loop from a whole one.
-            assert!(enters <= 0.6, "{name}: {enters} enters per request on {url}");
+            // Measured at 0.02 to 0.1; how many come together is the machine's. Two would be one for every send and one for every receive.
+            assert!(enters <= 1.2, "{name}: {enters} enters per request on {url}");
         }
     }
 }

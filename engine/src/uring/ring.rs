@@ -8,7 +8,7 @@ use std::{
 
 use io_uring::{IoUring, Parameters, Submitter, cqueue, squeue, types::Timespec};
 
-use crate::{EngineOptions, ladder::Rung, limits, shard::Shard};
+use crate::{EngineOptions, ladder::Rung, shard::Shard};
 
 /// `IORING_ENTER_*` flags of `io_uring_enter(2)`.
 const ENTER_GETEVENTS: u32 = 1;
@@ -49,9 +49,7 @@ pub(super) struct Ring {
     early: Vec<Completion>,
     /// How long a wait may gather completions, `--min-wait`; 0 for not at all.
     min_wait_us: u32,
-    /// Whether the kernel can bound such a wait (6.12).
-    bounds_waits: bool,
-    /// Completions that the next enter brings at once and nobody waits for.
+    /// Completions that the next enter brings at once and nobody waits for, if it is to gather.
     expected: u32,
     spin: Duration,
     wait_flags: u32,
@@ -98,7 +96,6 @@ impl Ring {
         Ok(Ring {
             early: Vec::new(),
             min_wait_us: u32::try_from(options.min_wait_ns / 1000).unwrap_or(u32::MAX),
-            bounds_waits: ring.params().is_feature_min_timeout(),
             expected: 0,
             spin: Duration::from_nanos(options.spin_ns),
             wait_flags,
@@ -195,13 +192,11 @@ impl Ring {
             // Never asleep on what was taken early.
             return self.call(0, 0);
         }
-        if self.min_wait_us > 0 {
-            return self.call(expected + gather, timeout_ns);
-        }
-        // A bound is a timer, and setting one for a sleep costs more than a look at what was expected. With enough to gather there
-        // is hardly any sleep, and a small part of it is here at once.
-        let looks_past = self.bounds_waits && gather >= limits::LOOK_PAST_FROM;
-        self.call(if looks_past { expected + gather / limits::GATHERED_PART } else { 1 }, timeout_ns)
+        // Without `--min-wait` the completions of sends, which are there at once, end the wait too: the turn is then without news, and the
+        // next one sleeps. Waiting for more than those needs a bound, which is a timer for every wait; that costs more than the turn it
+        // saves, and makes either side wait for the other.
+        let want = if self.min_wait_us > 0 { expected + gather } else { 1 };
+        self.call(want, timeout_ns)
     }
 
     /// Looks for work in user memory for a while; true when there is some.
@@ -235,8 +230,7 @@ impl Ring {
         if want <= 1 {
             return 0;
         }
-        let bound_us = if self.min_wait_us > 0 { self.min_wait_us } else { limits::EXPECTED_WITHIN_US };
-        bound_us.min(u32::try_from(timeout_ns / 1000).unwrap_or(u32::MAX))
+        self.min_wait_us.min(u32::try_from(timeout_ns / 1000).unwrap_or(u32::MAX))
     }
 
     /// One `io_uring_enter(2)`: submits what is queued, waits for `want` completions, runs deferred task work.
