@@ -1,14 +1,12 @@
-//! CPU microseconds per request of servers or of loaders, in interleaved rounds, as ratios with their interval and an A/A row.
+//! CPU microseconds per request of servers that run already, in interleaved rounds, as ratios with their interval and an A/A row.
 //!
 //! ```text
-//! pairs servers --exe zapring --core 1 [--scenario NAME] NAME=URL@PID NAME=URL@PID ...
-//! pairs loaders --url URL --core 1 NAME='zapring load ... --json - --quiet' NAME='wrk ...' ...
+//! pairs --exe zapring --core 1 [--scenario NAME] NAME=URL@PID NAME=URL@PID ...
 //! ```
 //!
-//! `servers`: each URL is served by a process that runs already, pinned by whoever started it; its CPU time is read from
-//! `/proc/PID` over the measured part of each run. `loaders`: each command is run pinned to the core; its CPU time is the whole
-//! process's, and the requests are those it reports (wrk's text, or a run file on standard output, warm-up included). The first
-//! entry is the base, and runs twice in every round: the second time is the A/A row.
+//! Each URL is served by a process that somebody has started and pinned; its CPU time is read from `/proc/PID` over the measured part of
+//! each run. The first entry is the base, and runs twice in every round: the second time is the A/A row. Loaders are compared by
+//! `zapring versus`, which shares out what they cost among the requests that the server counted, not those that a loader reports.
 
 use std::{
     error::Error,
@@ -28,7 +26,6 @@ struct Entry {
 }
 
 struct Options {
-    kind: String,
     exe: String,
     core: String,
     connections: String,
@@ -44,7 +41,6 @@ struct Options {
 fn options() -> Result<Options, Failure> {
     let mut args = std::env::args().skip(1);
     let mut options = Options {
-        kind: args.next().ok_or("say what to compare: servers or loaders")?,
         exe: "zapring".into(),
         core: "1".into(),
         connections: "64".into(),
@@ -103,48 +99,6 @@ fn server_run(options: &Options, what: &str) -> Result<(f64, f64), Failure> {
     Ok((server.cpu_ns as f64 / 1000.0 / run.requests.ok as f64, run.rates.ok_per_s.unwrap_or(0.0)))
 }
 
-/// One run of a loader; its own CPU microseconds per request, and the rate.
-fn loader_run(options: &Options, what: &str) -> Result<(f64, f64), Failure> {
-    let before = children_cpu_us();
-    let output = Command::new("taskset").args(["-c", &options.core, "sh", "-c", &format!("exec {what}")]).output()?;
-    let cpu_us = children_cpu_us() - before;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{what:?} ended with {}: {said}", output.status).into());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let (requests, rate) = match Run::parse(&output.stdout, what) {
-        Ok(run) => {
-            let warmup = run.warmup.as_ref().map_or(0, |warmup| warmup.requests.ok);
-            ((run.requests.ok + warmup) as f64, run.rates.ok_per_s.unwrap_or(0.0))
-        }
-        Err(_) => wrk_counts(&text).ok_or(format!("{what:?} printed neither a run file nor wrk's lines:\n{text}"))?,
-    };
-    Ok((cpu_us / requests, rate))
-}
-
-/// Requests and rate from wrk's text.
-fn wrk_counts(text: &str) -> Option<(f64, f64)> {
-    let requests =
-        text.lines().find(|line| line.contains(" requests in "))?.split_ascii_whitespace().next()?.parse().ok()?;
-    let rate = text.lines().find_map(|line| line.strip_prefix("Requests/sec:"))?.trim().parse().ok()?;
-    Some((requests, rate))
-}
-
-/// CPU microseconds of all children that have ended.
-fn children_cpu_us() -> f64 {
-    let fields = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // cutime and cstime are the 16th and 17th fields; the name before may contain blanks but ends with a bracket.
-    let ticks: f64 = fields
-        .rsplit(')')
-        .next()
-        .into_iter()
-        .flat_map(|rest| rest.split_ascii_whitespace().skip(13).take(2))
-        .filter_map(|field| field.parse::<f64>().ok())
-        .sum();
-    ticks * 1e6 / rustix::param::clock_ticks_per_second() as f64
-}
-
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -159,11 +113,7 @@ fn main() -> Result<ExitCode, Failure> {
             // Another one begins each round, so that nobody always follows the same neighbour.
             let index = (round + turn) % total;
             let what = options.entries[index].what.clone();
-            let (us, rate) = match options.kind.as_str() {
-                "servers" => server_run(&options, &what)?,
-                "loaders" => loader_run(&options, &what)?,
-                other => return Err(format!("{other:?}: it must be servers or loaders").into()),
-            };
+            let (us, rate) = server_run(&options, &what)?;
             options.entries[index].us_per_request.push(us);
             options.entries[index].requests_per_s.push(rate);
         }
@@ -175,7 +125,7 @@ fn main() -> Result<ExitCode, Failure> {
     );
     println!(
         "{:<16} {:>12} {:>10}  ratio of CPU us/request to {} (95 % interval)",
-        options.kind, "CPU us/req", "req/s", base.name
+        "server", "CPU us/req", "req/s", base.name
     );
     for entry in &options.entries {
         let pairs: Vec<(f64, f64)> =
