@@ -249,8 +249,8 @@ fn usable<'a>(runs: &[&'a Run], side: &str, notes: &mut Vec<String>) -> Vec<&'a 
             (_, Some(doubt), _) => format!("not trusted, {}", doubt.code.key()),
             (_, _, true) => "given twice".to_owned(),
             _ => {
-                failed_runs += usize::from(run.requests.failed() > 0);
-                failed = failed.saturating_add(run.requests.failed());
+                failed_runs += usize::from(run.failed() > 0);
+                failed = failed.saturating_add(run.failed());
                 kept.push(run);
                 continue;
             }

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::Mode;
+
 /// How one planned request ended. Each ends in exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -160,6 +162,13 @@ impl Requests {
         self.outcomes().saturating_sub(self.ok)
     }
 
+    /// Outcomes other than `ok` that say something of the server. What an open loop did not send does not: it is judged by the rate.
+    #[must_use]
+    pub fn failed_in(&self, mode: Mode) -> u64 {
+        let by_rate = if mode == Mode::OpenLoop { self.not_sent } else { 0 };
+        self.failed().saturating_sub(by_rate)
+    }
+
     /// Requests that got a complete answer, good or bad.
     #[must_use]
     pub const fn done(&self) -> u64 {
@@ -190,6 +199,12 @@ mod tests {
             requests.add(outcome, 1);
         }
         requests
+    }
+
+    #[test]
+    fn what_an_open_loop_did_not_send_is_no_fault_of_the_server() {
+        let requests = one_of_each();
+        assert_eq!((requests.failed_in(Mode::ClosedLoop), requests.failed_in(Mode::OpenLoop)), (8, 7));
     }
 
     #[test]

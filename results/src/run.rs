@@ -167,7 +167,7 @@ impl Run {
         if let Err(mismatch) = self.requests.adds_up() {
             self.validity.push(Validity::fatal(ValidityCode::SumsDisagree, mismatch.to_string()));
         }
-        let warmup_failed = self.warmup.map_or(0, |warmup| warmup.requests.failed());
+        let warmup_failed = self.warmup.map_or(0, |warmup| warmup.requests.failed_in(self.mode));
         if warmup_failed > 0 {
             let detail = format!("{warmup_failed} requests failed during the warm-up");
             self.validity.push(Validity::note(ValidityCode::WarmupFailures, detail));
@@ -197,8 +197,7 @@ impl Run {
     /// in a hundred is within what was asked, and more is [`ValidityCode::RateNotReached`].
     #[must_use]
     pub fn failed(&self) -> u64 {
-        let by_rate = if self.mode == Mode::OpenLoop { self.requests.not_sent } else { 0 };
-        self.requests.failed().saturating_sub(by_rate)
+        self.requests.failed_in(self.mode)
     }
 
     /// Every exit code this run calls for; feed it to [`crate::exit_code::Ending::of`].

@@ -97,9 +97,12 @@ fn heading(out: &mut String, run: &Run) {
     ways(out, run);
     if let Some(warmup) = &run.warmup {
         let (time, requests) = (wrk::format_time_us(warmup.elapsed_ns as f64 / 1e3), &warmup.requests);
-        let failed = requests.failed();
-        let failed = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
-        line(out, format_args!("  warm-up {time}, {} requests{failed}, not counted below", requests.planned));
+        let failed = requests.failed_in(run.mode);
+        let not_sent = requests.failed() - failed;
+        let of_them =
+            |count: u64, how: &str| if count > 0 { format!(", {count} of them {how}") } else { String::new() };
+        let (failed, not_sent) = (of_them(failed, "failed"), of_them(not_sent, "not sent"));
+        line(out, format_args!("  warm-up {time}, {} requests{failed}{not_sent}, not counted below", requests.planned));
     }
     if run.interrupted {
         line(out, format_args!("  interrupted: this is a partial result"));
